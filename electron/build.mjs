@@ -1,0 +1,116 @@
+// Builds dist/ (or, with --smoke, dist-smoke/) from source. With --if-stale it does nothing when the sources are those
+// of the last build. Runs under the pinned Node; two builds of one folder wait for each other.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { join, relative } from 'node:path'
+import { build } from 'vite'
+import { root } from './setup.mjs'
+
+const smoke = process.argv.includes('--smoke')
+const outDir = join(root, smoke ? 'dist-smoke' : 'dist')
+const stamp = join(outDir, '.sources')
+
+/** Entry name → source. Every one becomes OUT/NAME.cjs; workers are entries too, started by their file beside main. */
+const nodeEntries = {
+  main: 'electron/main.ts',
+  headless: 'electron/headless.ts',
+  cli: 'electron/cli.ts',
+}
+const external = ['electron', 'better-sqlite3', 'oxc-parser', ...builtinModules, /^node:/]
+
+await withLock(async () => {
+  const hash = sourceHash()
+  if (process.argv.includes('--if-stale') && existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
+  rmSync(stamp, { force: true })
+  await build(nodeBundle(nodeEntries))
+  // A sandboxed preload cannot require a second file.
+  await build(nodeBundle({ preload: 'electron/preload.ts' }))
+  await build({
+    configFile: join(root, 'renderer', 'vite.config.ts'),
+    logLevel: 'warn',
+    build: { outDir: join(outDir, 'renderer') },
+  })
+  writeFileSync(stamp, hash)
+})
+
+function nodeBundle(entries) {
+  return {
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    publicDir: false,
+    plugins: smoke ? [smokeSqlite()] : [],
+    ssr: { noExternal: true, external: external.filter((name) => typeof name === 'string') },
+    build: {
+      outDir,
+      emptyOutDir: false,
+      target: 'node20.18',
+      ssr: true,
+      minify: false,
+      rolldownOptions: {
+        external,
+        input: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(root, file)])),
+        output: { format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: 'shared-[hash].cjs' },
+      },
+    },
+  }
+}
+
+/** The Electron that CI can get is older than better-sqlite3 allows; it comes with a build that it can load. */
+function smokeSqlite() {
+  const runtime = process.env.ELECTRON_OVERRIDE_DIST_PATH
+  if (!runtime) throw new Error('build:smoke needs ELECTRON_OVERRIDE_DIST_PATH (the folder of the smoke Electron)')
+  const id = join(runtime, 'better-sqlite3', 'lib', 'index.js')
+  return {
+    name: 'smoke-better-sqlite3',
+    enforce: 'pre',
+    resolveId: (source) => (source === 'better-sqlite3' ? { id, external: 'absolute' } : null),
+  }
+}
+
+function sourceHash() {
+  const hash = createHash('sha256').update(JSON.stringify([outDir, process.env.ELECTRON_OVERRIDE_DIST_PATH ?? '']))
+  const files = ['package-lock.json']
+  for (const folder of ['electron', 'kernel', 'renderer']) {
+    for (const file of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
+      if (file.isFile() && !/\.test\.tsx?$/.test(file.name))
+        files.push(relative(root, join(file.parentPath, file.name)))
+    }
+  }
+  for (const file of files.sort())
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(join(root, file)))
+      .update('\0')
+  return hash.digest('hex')
+}
+
+async function withLock(work) {
+  mkdirSync(outDir, { recursive: true })
+  const lock = join(outDir, '.building')
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' })
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+      if (isHeld(lock)) await new Promise((resolve) => setTimeout(resolve, 200))
+      else rmSync(lock, { force: true })
+    }
+  }
+  try {
+    await work()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+function isHeld(lock) {
+  try {
+    process.kill(Number(readFileSync(lock, 'utf8')), 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}

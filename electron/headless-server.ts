@@ -1,0 +1,78 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type DeskFile, plain, readDeskFile, securityHeaders } from './desk-files.ts'
+
+export interface HeadlessDesk {
+  /** Opens the desk once: the token in it is spent by the first visit. */
+  url: string
+  server: Server
+  /** Whether a request (an upgrade too) comes from the page that this desk served to the holder of the token. */
+  isTrusted(request: IncomingMessage): boolean
+  close(): Promise<void>
+}
+
+/**
+ * Serves the desk on loopback alone. A visitor shows the one-time token and gets a cookie for as long as this process
+ * lives; a request with a foreign Host (DNS rebinding), a foreign Origin, or neither token nor cookie gets nothing.
+ */
+export async function serveHeadless(rendererFolder: string, port = 0): Promise<HeadlessDesk> {
+  const token = randomBytes(24).toString('base64url')
+  const pass = randomBytes(24).toString('base64url')
+  let isTokenSpent = false
+  const server = createServer((request, response) => {
+    void answer(request).then(({ status, headers, body }) => {
+      response.writeHead(status, headers).end(request.method === 'HEAD' ? undefined : body)
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const origin = `http://${host}`
+  const cookie = `exodesk-${host.split(':')[1]}`
+
+  async function answer(request: IncomingMessage): Promise<DeskFile> {
+    if (!isOurs(request)) return plain(403, 'This address serves the desk on loopback only.')
+    if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'GET only')
+    const url = new URL(request.url ?? '/', origin)
+    const shown = url.searchParams.get('token')
+    if (shown !== null && !isTokenSpent && isSame(shown, token)) {
+      isTokenSpent = true
+      const setCookie = `${cookie}=${pass}; Path=/; HttpOnly; SameSite=Strict`
+      const headers = { ...securityHeaders, location: '/', 'set-cookie': setCookie }
+      return { status: 303, headers, body: Buffer.alloc(0) }
+    }
+    if (!hasPass(request))
+      return plain(401, 'Open the URL that Exodesk printed. It works once: restart Exodesk for another.')
+    return readDeskFile(rendererFolder, url.pathname)
+  }
+
+  function isOurs(request: IncomingMessage): boolean {
+    const from = request.headers.origin
+    return request.headers.host === host && (from === undefined || from === origin)
+  }
+
+  function hasPass(request: IncomingMessage): boolean {
+    const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
+    return pairs.some(([name, value]) => name === cookie && value !== undefined && isSame(value, pass))
+  }
+
+  return {
+    url: `${origin}/?token=${token}`,
+    server,
+    isTrusted: (request) => request.headers.origin === origin && isOurs(request) && hasPass(request),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function isSame(shown: string, expected: string): boolean {
+  const a = Buffer.from(shown)
+  const b = Buffer.from(expected)
+  return a.length === b.length && timingSafeEqual(a, b)
+}
