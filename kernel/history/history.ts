@@ -1,0 +1,166 @@
+import type { Event, EventDraft, EventKind, Progress, TokenUsage } from '../wire/events.ts'
+
+/** Which events a reader may see: one agent's (or, for the operator, all), up to and including `asOf`. */
+export interface View {
+  agent: string | null
+  asOf?: number
+}
+
+export interface ReadOptions {
+  after?: number
+  before?: number
+  kinds?: readonly EventKind[]
+  task?: string
+  turn?: number
+  revision?: string
+  tool?: string
+  /** At most 1000. Default 100. */
+  limit?: number
+  order?: 'asc' | 'desc'
+}
+
+export interface Page {
+  events: Event[]
+  /** Pass as `after` (asc) or `before` (desc); null at the end. */
+  next: number | null
+}
+
+export interface VerifyReport {
+  ok: boolean
+  events: number
+  head: { seq: number; hash: string } | null
+  firstBadSeq: number | null
+  problem: string | null
+}
+
+/** One step of a task, kept up to date in the commit of its events. */
+export interface StepRow extends TokenUsage {
+  task: string
+  turn: number
+  step: number
+  activation: number
+  revision: string
+  /** at of its first event. */
+  at: number
+  modelCalls: number
+  failedCalls: number
+  toolCalls: number
+  /** null once a call of unknown price is in it. */
+  costNanoUsd: number | null
+  /** Latest measured or reported progress by the end of the step. */
+  progress: number | null
+  /** First differing item, when this step's request broke its parent's prefix. */
+  cacheBreak: { seq: number; index: number; kind: string } | null
+}
+
+export interface ActivationRow extends TokenUsage {
+  agent: string
+  task: string
+  activation: number
+  revision: string
+  steps: number
+  modelCalls: number
+  failedCalls: number
+  costNanoUsd: number | null
+  progressFrom: number | null
+  progressTo: number | null
+}
+
+export interface TaskTotals extends TokenUsage {
+  steps: number
+  modelCalls: number
+  failedCalls: number
+  costNanoUsd: number | null
+  progress: Progress | null
+}
+
+export interface ToolRow {
+  name: string
+  calls: number
+  errors: number
+  interrupted: number
+  outputBytes: number
+  durationMs: number
+}
+
+/** A model request as a delta against an earlier one; `items` in order: instructions and tools first, then input items. */
+export interface RequestDraft {
+  agent: string
+  task: string
+  model: string
+  items: { kind: 'instructions' | 'tools' | 'item'; json: string }[]
+}
+
+export interface StoredRequest {
+  id: number
+  parent: number | null
+  keptItems: number
+  /** Where it parts from its parent although the parent goes on there; null when the parent is a prefix of it. */
+  firstDifference: {
+    index: number
+    kind: 'instructions' | 'tools' | 'item' | 'model'
+    before: string | null
+    after: string | null
+  } | null
+  /** SHA-256 of each item's JSON text, in order. */
+  itemHashes: string[]
+}
+
+/**
+ * The one log. Append-only: what was once there stays, in order, across crashes, replacements and rollbacks.
+ * A writer thread owns the database; `append` resolves once the events are on disk, and followers see them only then.
+ */
+export interface History {
+  /**
+   * Adds events at the end, atomically and in order. Concurrent callers share a commit.
+   * @throws KernelError `invalid` (schema, or over 256 KiB as JSON), `unavailable` (the store cannot write; nothing was added).
+   */
+  append<const D extends readonly EventDraft[]>(drafts: D): Promise<Event[]>
+  /**
+   * As `append`, but refused as `conflict`, with nothing added, unless the agent's active revision is still `active`.
+   * The activation pointer moves in the same commit (it follows `revision.activated`).
+   */
+  appendIfActive(agent: string, active: string | null, drafts: readonly EventDraft[]): Promise<Event[]>
+  head(): { seq: number; hash: string } | null
+  get(view: View, seq: number): Promise<Event | null>
+  read(view: View, options?: ReadOptions): Promise<Page>
+  /** Case-insensitive substring search over data, newest first. */
+  search(view: View, text: string, options?: Pick<ReadOptions, 'task' | 'limit' | 'before'>): Promise<Page>
+  /** Every event after `after`, in order, without gap or repetition, first from disk, then live. Ends when `signal` aborts. */
+  follow(view: View, options: { after: number; task?: string; signal: AbortSignal }): AsyncIterable<Event[]>
+  /** Called after each commit, in order, with what it added. Returns its undoing. */
+  onCommit(listener: (events: readonly Event[]) => void): () => void
+  latest<K extends EventKind>(view: View, kind: K, filter?: { task?: string }): Promise<Event<K> | null>
+
+  putBlob(bytes: Uint8Array | string): Promise<string>
+  /** @throws KernelError `not-found`; `internal` where the stored bytes no longer have that hash. */
+  getBlob(hash: string): Promise<Buffer>
+  hasBlob(hash: string): Promise<boolean>
+  /** Marks that this agent may read this blob; `mayRead` answers the executor's requests (no dedupe oracle). */
+  grantBlob(agent: string, hash: string): Promise<void>
+  mayRead(agent: string, hash: string): Promise<boolean>
+
+  /** Stores a request, each item once, and finds its parent: the earlier request of this task with the longest common prefix. */
+  putRequest(draft: RequestDraft): Promise<StoredRequest>
+  getRequest(
+    id: number,
+  ): Promise<{ agent: string; task: string; model: string; items: { kind: string; hash: string }[] }>
+
+  steps(task: string, options?: { afterTurn?: number; afterStep?: number }): Promise<StepRow[]>
+  activations(task: string): Promise<ActivationRow[]>
+  totals(scope: { task?: string; agent?: string; sinceMs?: number }): Promise<TaskTotals>
+  tools(scope: { task?: string; agent?: string }): Promise<ToolRow[]>
+  repeatedCalls(task: string, limit: number): Promise<{ name: string; arguments: string; count: number }[]>
+  byModel(scope: {
+    task?: string
+    agent?: string
+  }): Promise<(TokenUsage & { model: string; calls: number; failed: number; costNanoUsd: number | null })[]>
+  cacheBreaks(
+    task: string,
+    limit: number,
+  ): Promise<{ seq: number; step: number | null; index: number; kind: string; costNanoUsd: number | null }[]>
+
+  /** Checks every hash link, payload, blob reference of events and the signed head kept outside the database. */
+  verify(options?: { full?: boolean }): Promise<VerifyReport>
+  close(): Promise<void>
+}

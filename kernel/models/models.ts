@@ -1,0 +1,109 @@
+import type { ErrorCode } from '../errors.ts'
+import type { ModelChoice, TokenUsage } from '../wire/events.ts'
+
+/** Price of one model, nano-dollars per token in each bucket. `null`: not known; never zero and never a neighbour's. */
+export interface ModelPrice {
+  uncached: number | null
+  cacheRead: number | null
+  cacheWrite: number | null
+  output: number | null
+  /** Date of the entry, ISO, and where it is from. */
+  since: string
+  source: string
+}
+
+export interface PriceTable {
+  /** Names the table in every event that used it. */
+  readonly version: string
+  /** The price in force at `at` (epoch ms) for this model at this endpoint; null with the reason where there is none. */
+  price(
+    model: Pick<ModelChoice, 'name' | 'baseUrl' | 'simulated'>,
+    at: number,
+  ): { price: ModelPrice } | { price: null; reason: string }
+}
+
+/** Integer nano-dollars, each bucket rounded half up on its own; null and the reason when a bucket in use has no price. */
+export type CostOf = (
+  usage: TokenUsage,
+  price: ModelPrice | null,
+  reason: string | null,
+) => { costNanoUsd: number | null; reason: string | null }
+
+/** What may still be spent, and the reservations against it. One per task. */
+export interface BudgetState {
+  limitNanoUsd: number | null
+  limitTokens: number | null
+  spentNanoUsd: number
+  spentTokens: number
+  reservedNanoUsd: number
+  reservedTokens: number
+}
+
+export interface GatewayCall {
+  /** Budgets and events belong to it. */
+  agent: string
+  task: string
+  model: ModelChoice
+  /** Validated against the allowlist by the gateway; items by reference already resolved. */
+  body: Record<string, unknown>
+  signal: AbortSignal
+  /** Called for what grows; awaiting it pauses the upstream. */
+  onDelta?: (delta: { type: 'text' | 'arguments' | 'reasoning'; text: string }) => Promise<void> | void
+  /** Called once per attempt, failed and aborted ones too, before `call` settles. */
+  onAttempt: (attempt: Attempt) => Promise<void>
+}
+
+export interface Attempt {
+  attempt: number
+  status: 'completed' | 'incomplete' | 'failed' | 'aborted'
+  httpStatus: number | null
+  error: string | null
+  durationMs: number
+  usage: TokenUsage | null
+  usageSource: 'reported' | 'estimated' | 'none'
+  costNanoUsd: number | null
+}
+
+export interface GatewayAnswer {
+  status: 'completed' | 'incomplete' | 'failed' | 'aborted'
+  /** The provider's answer, whole; null when failed or aborted before any. */
+  response: Record<string, unknown> | null
+  attempts: number
+  usage: TokenUsage | null
+  usageSource: 'reported' | 'estimated' | 'none'
+  costNanoUsd: number | null
+  costReason: string | null
+  priceVersion: string | null
+  durationMs: number
+  firstByteMs: number | null
+  /** Redacted; null unless failed or aborted. `code` is what the executor is told. */
+  error: { code: ErrorCode; message: string } | null
+}
+
+/**
+ * The only way to a model. Holds the keys, counts every attempt, and enforces budgets before sending:
+ * worst case (prompt plus max output, clamped to what is left) is reserved, and settled after.
+ */
+export interface Gateway {
+  /**
+   * Never throws for what the provider does: that is an answer with `status` failed.
+   * @throws KernelError `invalid` (field not allowed, bad number), `over-budget` (before anything is sent; details name limit and spend),
+   * `unavailable` (no key in the named variable; a USD budget with an unknown price: set a price or use a token budget).
+   */
+  call(call: GatewayCall): Promise<GatewayAnswer>
+  /** Tells the limits of a task, and what was spent before this process (from roll-ups). */
+  openBudget(
+    task: string,
+    state: Pick<BudgetState, 'limitNanoUsd' | 'limitTokens' | 'spentNanoUsd' | 'spentTokens'>,
+  ): void
+  budget(task: string): BudgetState | null
+  raiseBudget(task: string, limits: Pick<BudgetState, 'limitNanoUsd' | 'limitTokens'>): void
+  closeBudget(task: string): void
+  /** Facts of a model that the policy is told. */
+  describe(model: ModelChoice): { contextWindow: number; maxOutputTokens: number; cacheReadFactor: number | null }
+}
+
+/** Token count by o200k over tools, instructions and item texts; memoised per item, capped per text. */
+export interface TokenCounter {
+  count(text: string): number
+}

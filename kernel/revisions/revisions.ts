@@ -1,0 +1,21 @@
+import type { TreeFile } from '../sandbox/sandbox.ts'
+import type { PolicyFileChange } from '../wire/executor.ts'
+
+/** Immutable executor source trees, named by the SHA-256 of their manifest (path, size and SHA-256 of each file, sorted by path). */
+export interface Revisions {
+  /** Stores a tree, each file once, and returns its hash. The same tree is the same revision. */
+  put(files: readonly TreeFile[]): Promise<string>
+  has(revision: string): Promise<boolean>
+  /** @throws KernelError `not-found`; `internal` where stored bytes no longer have their hash. */
+  read(revision: string): Promise<TreeFile[]>
+  /**
+   * A read-only folder below DATA/boxes with the tree, `package.json` and `wire.d.ts` written by the kernel.
+   * What is there is verified against the hash at every call, and laid anew where it differs: running bytes are reviewed bytes.
+   */
+  materialise(revision: string): Promise<string>
+  /** Files that the kernel writes beside a tree: outside its hash, ignored at intake. */
+  kernelFiles(): TreeFile[]
+  changes(from: string, to: string): Promise<PolicyFileChange[]>
+  /** Unified diff, `a/` and `b/` prefixes, at most `maxBytes` (then cut, and said so in the last line). */
+  diff(from: readonly TreeFile[], to: readonly TreeFile[], maxBytes?: number): string
+}

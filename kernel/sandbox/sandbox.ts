@@ -1,0 +1,135 @@
+import type { Readable, Writable } from 'node:stream'
+
+/**
+ * Boxes: isolated process trees, each of one profile. A profile is one constant configuration; a caller names the profile
+ * and the few folders below `DATA/boxes/` that the profile has places for, and can ask for nothing else.
+ */
+export type ProfileName = 'executor' | 'check' | 'task' | 'world' | 'verifier'
+
+/** Folders a profile mounts, by role. Host paths, which must lie below `boxesDir` (or be a kernel resource). Absent roles are not mounted. */
+export interface BoxMounts {
+  /** executor, check: the materialised revision, read-only at /revision. */
+  revision?: string
+  /** task: writable at /task, /home/agent, /opt, /tmp: one host folder with those four inside. verifier: a copy of it. */
+  root?: string
+  /** task: writable at /policy; check (intake): read-only at /policy. */
+  policy?: string
+  /** world: writable at /world/journal. */
+  journal?: string
+  /** world: writable at /run/world; task: read-only at /run/world. */
+  socket?: string
+  /** world: read-only at /world/program; task: read-only at /exodesk/pack (its bin/ on PATH). */
+  program?: string
+  /** verifier: read-only at /tests. */
+  tests?: string
+  /** verifier: writable at /logs/verifier. */
+  logs?: string
+}
+
+export interface BoxLimits {
+  memoryBytes: number
+  pids: number
+  /** Open files. */
+  nofile: number
+  /** Largest file that can be written, bytes. */
+  fileBytes: number
+  /** CPU seconds a process may burn; null: none. */
+  cpuSeconds: number | null
+}
+
+export interface BoxSpec {
+  profile: ProfileName
+  /** Shown in process lists and used to find orphans: agent, task, generation. Characters [A-Za-z0-9._-]. */
+  label: string
+  mounts: BoxMounts
+  argv: string[]
+  cwd?: string
+  /** On top of the profile's own PATH, HOME, LANG. Never inherited from the host. */
+  env?: Record<string, string>
+  /** Wall-clock limit, ms; then the whole tree is killed. Absent: none. */
+  timeoutMs?: number
+}
+
+export interface BoxExit {
+  exitCode: number | null
+  signal: NodeJS.Signals | null
+  timedOut: boolean
+  /** True where the memory limit ended it. */
+  outOfMemory: boolean
+}
+
+/** One running box. Its whole process tree ends with `kill`, with its main process, and with the kernel. */
+export interface Box {
+  readonly id: string
+  readonly spec: BoxSpec
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  readonly exited: Promise<BoxExit>
+  /** SIGKILL to every process of the box; resolves once none is left. */
+  kill(): Promise<void>
+}
+
+export interface RunOutput extends BoxExit {
+  stdout: Buffer
+  stderr: Buffer
+  /** Bytes that the box wrote; what is over the cap is dropped and the box goes on (to 64 MiB a stream, then it is killed). */
+  stdoutBytes: number
+  stderrBytes: number
+  durationMs: number
+}
+
+export interface ProviderReport {
+  name: 'local' | 'docker'
+  available: boolean
+  /** One line for the status strip: `bubblewrap 0.8.0, as root, cgroup limits`. */
+  detail: string
+  /** Why not, and the one command that mends it. */
+  reason?: string
+  fix?: string
+}
+
+/** A provider of boxes. Both providers pass `sandbox.contract.ts`. Nothing here ever runs a command on the host itself. */
+export interface SandboxProvider {
+  readonly name: 'local' | 'docker'
+  /** Starts one trivial box for real; the answer may be kept for the life of the host. */
+  report(): Promise<ProviderReport>
+  /** @throws KernelError `unavailable` (no box can be had: says the fix), `invalid` (a mount that the profile has no place for). */
+  start(spec: BoxSpec): Promise<Box>
+  /** Starts, feeds `stdin`, collects output up to `outputBytes` a stream, waits. */
+  run(
+    spec: BoxSpec,
+    options?: { stdin?: string | Buffer; outputBytes?: number; signal?: AbortSignal },
+  ): Promise<RunOutput>
+  /**
+   * Stops every process of the boxes with this label at once (cgroup freezer; else SIGSTOP until two scans find none running).
+   * @throws KernelError `unavailable` where it cannot be made sure that all have stopped; they have then been let go on.
+   */
+  freeze(label: string): Promise<{ thaw(): Promise<void> }>
+  /** Kills all boxes with this label. Also those that an earlier kernel left behind. */
+  killAll(label: string): Promise<number>
+  /** Kills every box of this data directory that this process did not start. Called once at start. */
+  reap(): Promise<number>
+  close(): Promise<void>
+}
+
+/** A file of an immutable tree: UTF-8 text; `path` relative, `/`-separated, NFC. */
+export interface TreeFile {
+  path: string
+  text: string
+}
+
+/** Why a folder cannot be a revision; `path` escaped for display. */
+export interface IntakeProblem {
+  path: string
+  problem: string
+}
+export type IntakeResult = { ok: true; files: TreeFile[] } | { ok: false; problems: IntakeProblem[] }
+
+export const intakeLimits = {
+  files: 500,
+  fileBytes: 256 * 1024,
+  totalBytes: 2 * 1024 * 1024,
+  depth: 12,
+  pathBytes: 200,
+} as const

@@ -1,0 +1,370 @@
+import { z } from 'zod'
+
+/**
+ * Every kind of event in history and the schema of its `data`. The one list: the writer refuses what does not fit it.
+ * Kinds are `noun.past-participle`. Money is integer nano-dollars; times are epoch ms; token buckets are disjoint.
+ */
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+const nanoUsd = z.number().int().nonnegative()
+const count = z.number().int().nonnegative()
+const text = z.string()
+const empty = z.strictObject({})
+
+export const tokenUsageSchema = z.strictObject({
+  uncached: count,
+  cacheRead: count,
+  cacheWrite: count,
+  output: count,
+  /** Part of `output`. */
+  reasoning: count,
+})
+export type TokenUsage = z.infer<typeof tokenUsageSchema>
+
+export const taskLimitsSchema = z.strictObject({
+  budgetNanoUsd: nanoUsd.nullable(),
+  budgetTokens: count.nullable(),
+  maxSteps: count.nullable(),
+  maxMs: count.nullable(),
+})
+
+export const modelChoiceSchema = z.strictObject({
+  name: z.string().min(1),
+  api: z.enum(['responses', 'chat']),
+  baseUrl: z.string(),
+  /** Name of the environment variable that holds the key; null: the endpoint needs none. */
+  keyEnv: z.string().nullable(),
+  /** True for the offline simulator: every figure derived from it says so. */
+  simulated: z.boolean(),
+})
+export type ModelChoice = z.infer<typeof modelChoiceSchema>
+
+export const progressSchema = z.strictObject({
+  value: z.number(),
+  goal: z.number().nullable(),
+  unit: z.string(),
+  /** `measured`: asked of the world or grader. `reported`: from inside the sandbox; never used in statistics. */
+  source: z.enum(['measured', 'reported']),
+})
+export type Progress = z.infer<typeof progressSchema>
+
+export const checkVerdicts = ['pass', 'fail', 'unresolved'] as const
+export const riskTiers = ['LOW', 'MED', 'HIGH', 'KERNEL'] as const
+
+/** What a verdict binds to: the exact bytes and judgements that the operator's view showed. */
+export const bindingSchema = z.strictObject({
+  revision: sha256,
+  /** The revision that was active when the view was rendered. */
+  base: sha256,
+  /** SHA-256 over the check events' hashes, in order. */
+  checks: sha256,
+  /** Hash of the guardian profile that the checks ran under. */
+  profile: sha256,
+})
+export type Binding = z.infer<typeof bindingSchema>
+
+const fileChange = z.strictObject({
+  path: text,
+  change: z.enum(['added', 'changed', 'removed']),
+  addedLines: count,
+  removedLines: count,
+})
+
+const proposal = z.string().regex(/^P-\d+$/)
+const activation = z.number().int().positive()
+
+export const eventSchemas = {
+  // host
+  'kernel.started': z.strictObject({
+    version: text,
+    host: z.enum(['desktop', 'headless', 'cli', 'test']),
+    node: text,
+    pid: count,
+  }),
+  'kernel.recovered': z.strictObject({
+    /** One plain sentence for the operator. */
+    summary: text,
+    openCallsClosed: count,
+    turnsInterrupted: count,
+    reservationsCharged: count,
+    activationsResolved: count,
+    boxesReaped: count,
+    tasks: z.array(text),
+  }),
+  'host.suspended': empty,
+  'host.resumed': z.strictObject({ suspendedMs: count }),
+  'setting.changed': z.strictObject({ key: text, value: z.json(), previous: z.json() }),
+  'price.changed': z.strictObject({ version: text, source: text, models: count }),
+  'profile.changed': z.strictObject({ profile: text, hash: sha256, checks: z.array(text) }),
+  'rule.changed': z.strictObject({ rule: text, change: z.enum(['added', 'changed', 'revoked']), body: z.json() }),
+  'export.written': z.strictObject({ format: text, sizeBytes: count, hash: sha256 }),
+  'payload.tombstoned': z.strictObject({ seq: count, reason: text }),
+
+  // agent, task
+  'agent.created': z.strictObject({ name: text, revision: sha256 }),
+  'agent.forked': z.strictObject({ name: text, parent: z.strictObject({ agent: text, seq: count }), revision: sha256 }),
+  'task.created': z.strictObject({
+    title: text,
+    /** Pack path or name; null for a free instruction. */
+    pack: text.nullable(),
+    instruction: text,
+    model: modelChoiceSchema,
+    sandbox: z.enum(['local', 'docker']),
+    limits: taskLimitsSchema,
+    goal: progressSchema.pick({ goal: true, unit: true, source: true }).nullable(),
+    seed: count,
+    propose: z.boolean(),
+    approve: z.enum(['none', 'rules', 'all']),
+    workdir: text,
+  }),
+  'task.started': empty,
+  'task.paused': z.strictObject({ reason: text, by: z.enum(['operator', 'kernel']) }),
+  'task.resumed': z.strictObject({ by: z.enum(['operator', 'kernel']) }),
+  'task.steered': z.strictObject({ text }),
+  'task.asked': z.strictObject({ question: text }),
+  'task.answered': z.strictObject({ text }),
+  'task.progressed': progressSchema,
+  'task.graded': z.strictObject({ reward: z.number().nullable(), details: z.json(), error: text.nullable() }),
+  'task.finished': z.strictObject({
+    outcome: z.enum(['completed', 'failed', 'stopped', 'budget', 'claimed']),
+    reason: text,
+    progress: progressSchema.nullable(),
+  }),
+
+  // work
+  'turn.started': z.strictObject({ maxSteps: count, maxMs: count }),
+  'turn.ended': z.strictObject({
+    outcome: z.enum(['yielded', 'completed', 'failed', 'cancelled', 'interrupted', 'budget']),
+    reason: text.nullable(),
+    steps: count,
+  }),
+  'message.appended': z.strictObject({ role: z.enum(['assistant', 'summary']), text, keepFrom: count.optional() }),
+  'note.added': z.strictObject({ text, topic: text.optional() }),
+  /** One try of a model call, failed and aborted ones too. */
+  'model.attempted': z.strictObject({
+    /** 1-based. */
+    attempt: count,
+    model: text,
+    status: z.enum(['completed', 'incomplete', 'failed', 'aborted']),
+    httpStatus: count.nullable(),
+    error: text.nullable(),
+    durationMs: z.number().nonnegative(),
+    usage: tokenUsageSchema.nullable(),
+    usageSource: z.enum(['reported', 'estimated', 'none']),
+    costNanoUsd: nanoUsd.nullable(),
+  }),
+  'model.called': z.strictObject({
+    /** Id of the stored request (kernel/history/requests). */
+    request: count,
+    parent: count.nullable(),
+    /** Items kept from the parent request, items in all. */
+    keptItems: count,
+    items: count,
+    api: z.enum(['responses', 'chat']),
+    model: text,
+    simulated: z.boolean(),
+    status: z.enum(['completed', 'incomplete', 'failed', 'aborted']),
+    attempts: count,
+    usage: tokenUsageSchema.nullable(),
+    usageSource: z.enum(['reported', 'estimated', 'none']),
+    /** null: unknown, and `costReason` says why. */
+    costNanoUsd: nanoUsd.nullable(),
+    costReason: text.nullable(),
+    priceVersion: text.nullable(),
+    durationMs: z.number().nonnegative(),
+    firstByteMs: z.number().nonnegative().nullable(),
+    /** Output items in order: blob hash of `JSON.stringify(item)`, and the item's type. */
+    output: z.array(z.strictObject({ hash: sha256, type: text })),
+    /** The first item at which this request parts from its parent, when that breaks the kept prefix. */
+    firstDifference: z
+      .strictObject({
+        index: count,
+        kind: z.enum(['instructions', 'tools', 'item', 'model']),
+        before: sha256.nullable(),
+        after: sha256.nullable(),
+      })
+      .nullable(),
+    /** Tokens by part of the request (estimate by o200k). */
+    composition: z.strictObject({ instructions: count, tools: count, messages: count, toolResults: count }),
+    error: text.nullable(),
+  }),
+  /** Derived by the kernel from the model's output. */
+  'tool.called': z.strictObject({
+    call: text,
+    name: text,
+    arguments: text,
+    argumentsBlob: sha256.optional(),
+    model: count,
+  }),
+  /** Derived by the kernel from the matching output item of the next request. */
+  'tool.finished': z.strictObject({
+    call: text,
+    name: text,
+    outcome: z.enum(['ok', 'error', 'interrupted']),
+    output: text,
+    /** Present where `output` is cut at 8 KiB: all of it. */
+    outputBlob: sha256.optional(),
+    outputBytes: count,
+    durationMs: z.number().nonnegative().nullable(),
+  }),
+  'artifact.written': z.strictObject({ name: text, version: count, hash: sha256, sizeBytes: count }),
+  'budget.reached': z.strictObject({ budget: z.enum(['usd', 'tokens', 'steps', 'time']), limit: count, used: count }),
+  'budget.raised': z.strictObject({ budget: z.enum(['usd', 'tokens', 'steps', 'time']), from: count, to: count }),
+  'credential.used': z.strictObject({ credential: text, model: text }),
+
+  // sandbox
+  'sandbox.created': z.strictObject({ provider: text, detail: text }),
+  'sandbox.executed': z.strictObject({
+    op: z.enum(['exec', 'read', 'write', 'list']),
+    /** Command or path, at most 2 KiB. */
+    what: text,
+    /** The open tool call that this belongs to. */
+    call: text.nullable(),
+    exitCode: z.number().int().nullable(),
+    timedOut: z.boolean(),
+    bytes: count,
+    durationMs: z.number().nonnegative(),
+  }),
+  'sandbox.snapshotted': z.strictObject({ name: text, sizeBytes: count }),
+  'sandbox.restored': z.strictObject({ name: text }),
+  'sandbox.destroyed': z.strictObject({ reason: text }),
+
+  // policy
+  'proposal.made': z.strictObject({
+    proposal,
+    revision: sha256,
+    base: sha256,
+    claim: text,
+    why: text,
+    evidence: z.array(count),
+    expects: text.nullable(),
+    by: z.enum(['executor', 'operator']),
+    files: z.array(fileChange),
+    sizeBytes: count,
+    /** Refused at intake: nothing was stored and the problems say why; `revision` then equals `base`. */
+    problems: z.array(z.strictObject({ path: text, problem: text })),
+  }),
+  'proposal.checked': z.strictObject({
+    proposal,
+    check: text,
+    verdict: z.enum(checkVerdicts),
+    summary: text,
+    details: z.json(),
+    durationMs: z.number().nonnegative(),
+  }),
+  'proposal.readied': z.strictObject({ proposal, risk: z.enum(riskTiers), reasons: z.array(text) }),
+  'proposal.reviewed': z.strictObject({
+    proposal,
+    verdict: z.enum(['approved', 'rejected', 'returned', 'deferred']),
+    reason: text,
+    by: z.enum(['operator', 'rule', 'flag']),
+    binding: bindingSchema,
+    /** How long the view had been open, ms; null for the command line. */
+    viewedMs: count.nullable(),
+  }),
+  'proposal.withdrawn': z.strictObject({ proposal, reason: text }),
+  'proposal.superseded': z.strictObject({ proposal, by: proposal }),
+  'proposal.staled': z.strictObject({ proposal, base: sha256, active: sha256 }),
+  'proposal.expired': z.strictObject({ proposal }),
+  'revision.authorised': z.strictObject({
+    revision: sha256,
+    by: z.enum(['seed', 'operator', 'rule', 'flag', 'last-good']),
+    proposal: proposal.nullable(),
+  }),
+  'revision.activated': z.strictObject({
+    activation,
+    revision: sha256,
+    previous: sha256.nullable(),
+    cause: z.enum(['seed', 'proposal', 'rollback', 'last-good']),
+    proposal: proposal.nullable(),
+    /** Steps of probation to come; 0: none. */
+    probationSteps: count,
+  }),
+  'revision.activation-failed': z.strictObject({
+    revision: sha256,
+    proposal: proposal.nullable(),
+    stage: z.enum(['start', 'handshake', 'drain', 'commit']),
+    error: text,
+  }),
+  'revision.confirmed': z.strictObject({ activation, revision: sha256, proposal: proposal.nullable(), steps: count }),
+  'revision.rolled-back': z.strictObject({
+    from: z.strictObject({ activation, revision: sha256 }),
+    to: z.strictObject({ activation, revision: sha256 }),
+    cause: z.enum(['operator', 'probation', 'crash', 'hang']),
+    proposal: proposal.nullable(),
+    reason: text,
+  }),
+  'tool.quarantined': z.strictObject({ tool: text, reason: text }),
+
+  // executor
+  'executor.started': z.strictObject({
+    activation,
+    box: text,
+    startMs: z.number().nonnegative(),
+    tools: z.array(z.strictObject({ name: text, description: text, file: text.optional() })),
+  }),
+  'executor.stopped': z.strictObject({ reason: text }),
+  'executor.crashed': z.strictObject({
+    exitCode: z.number().int().nullable(),
+    signal: text.nullable(),
+    outOfMemory: z.boolean(),
+    stderr: text,
+  }),
+  'executor.hung': z.strictObject({ watchdog: z.enum(['ping', 'progress', 'initialize']), afterMs: count }),
+  'executor.drained': z.strictObject({ waitedMs: z.number().nonnegative(), interrupted: z.boolean() }),
+
+  // trials
+  'trial.planned': z.strictObject({ trial: text, plan: z.json() }),
+  'trial.observed': z.strictObject({ trial: text, arm: text, observation: z.json() }),
+  'trial.closed': z.strictObject({ trial: text, result: z.json() }),
+} as const
+
+export type EventKind = keyof typeof eventSchemas
+export type EventData<K extends EventKind> = z.infer<(typeof eventSchemas)[K]>
+export const eventKinds = Object.keys(eventSchemas) as EventKind[]
+
+export type Actor = 'operator' | 'executor' | 'kernel'
+export type RunKind = 'task' | 'check' | 'trial' | 'reflection'
+
+/** What a caller hands to `append`; the writer adds seq, at (unless given), prevHash and hash. */
+export interface EventDraft<K extends EventKind = EventKind> {
+  kind: K
+  data: EventData<K>
+  actor: Actor
+  agent?: string | null
+  task?: string | null
+  run?: RunKind | null
+  generation?: number | null
+  turn?: number | null
+  step?: number | null
+  revision?: string | null
+}
+
+export interface EventHeader {
+  /** Global, gap-free, from 1. */
+  seq: number
+  /** Epoch ms; an annotation, never an order. */
+  at: number
+  agent: string | null
+  task: string | null
+  run: RunKind | null
+  generation: number | null
+  turn: number | null
+  step: number | null
+  actor: Actor
+  revision: string | null
+}
+
+/** A durable event. `Event<'turn.started'>` knows its data; plain `Event` is the union over all kinds. */
+export type Event<K extends EventKind = EventKind> = {
+  [P in K]: EventHeader & { kind: P; data: EventData<P>; prevHash: string; hash: string }
+}[K]
+
+/** A draft of one kind, with its data checked by the compiler. */
+export function draft<K extends EventKind>(
+  kind: K,
+  data: EventData<K>,
+  header: Omit<EventDraft<K>, 'kind' | 'data'>,
+): EventDraft<K> {
+  return { kind, data, ...header }
+}
