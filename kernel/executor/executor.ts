@@ -1,0 +1,123 @@
+import type { BoxMounts } from '../sandbox/sandbox.ts'
+import type { ModelChoice, RunKind } from '../wire/events.ts'
+import type {
+  ArtifactRef,
+  PolicyProposeParams,
+  PolicyProposeResult,
+  PolicyStatus,
+  ProposalState,
+  TaskBrief,
+  TurnRunParams,
+} from '../wire/executor.ts'
+
+/** One executor process to be started: which tree, for whom, and what it may touch. */
+export interface GenerationSpec {
+  agent: string
+  run: RunKind
+  revision: string
+  activation: number
+  task: TaskContext
+}
+
+/** The running task as the channel needs it. Reads are bound to the agent, writes to this task. */
+export interface TaskContext {
+  task: string
+  brief: TaskBrief
+  model: ModelChoice
+  /** Box of one `sandbox.exec`: the label and mounts of the task sandbox. */
+  box: { label: string; mounts: BoxMounts; workdir: string }
+  /** `task.complete`: checks the measure; false with the measure in words where the goal is unmet. */
+  complete(summary: string): Promise<{ accepted: boolean; message: string }>
+  ask(question: string): Promise<void>
+  /** Steps used so far by the task, and the next step's number (both counted by the kernel). Throws over-budget at the limit. */
+  nextStep(): Promise<number>
+}
+
+/** What the guardian answers to an executor's `policy.*`. Bound to agent and task by the channel. */
+export interface PolicyService {
+  status(agent: string, task: string): Promise<PolicyStatus>
+  read(agent: string, path: string): Promise<string>
+  diff(agent: string, task: string): Promise<string>
+  propose(where: PolicyOrigin, params: PolicyProposeParams): Promise<PolicyProposeResult>
+  withdraw(agent: string, proposal: string): Promise<ProposalState>
+  reset(where: PolicyOrigin, to: string): Promise<PolicyStatus>
+}
+export interface PolicyOrigin {
+  agent: string
+  task: string
+  generation: number
+  turn: number
+  step: number | null
+  revision: string
+  box: TaskContext['box']
+}
+
+export type TurnOutcome = 'yielded' | 'completed' | 'failed' | 'cancelled' | 'interrupted' | 'budget'
+export interface TurnEnd {
+  outcome: TurnOutcome
+  reason: string | null
+  steps: number
+}
+
+export type GenerationEnd =
+  | { kind: 'stopped'; reason: string }
+  | { kind: 'crashed'; exitCode: number | null; signal: string | null; outOfMemory: boolean; stderr: string }
+  | { kind: 'hung'; watchdog: 'ping' | 'progress'; afterMs: number }
+
+/**
+ * One started executor process: hostile until shown otherwise. It has answered `initialize`.
+ * Its crash or hang is an event and an `ended`, never an exception of the kernel's.
+ */
+export interface Generation {
+  readonly generation: number
+  readonly revision: string
+  readonly activation: number
+  /** Epoch-free: how long the handshake took, ms. */
+  readonly startMs: number
+  /** Writes turn.started and turn.ended, closes open calls where the process ends, and resolves in every case. One turn at a time. */
+  runTurn(params: TurnRunParams): Promise<TurnEnd>
+  /**
+   * Asks for the next safe point and waits for the running turn to end there, up to `waitMs`; then cancels what is in flight;
+   * then the caller may `stop`. Writes executor.drained.
+   */
+  drain(
+    reason: 'replacement' | 'pause' | 'stop' | 'quit',
+    waitMs: number,
+  ): Promise<{ waitedMs: number; interrupted: boolean }>
+  /** Cancels calls in flight and asks the executor to end the turn; it ends as `cancelled`, by force after 2 s. */
+  cancel(reason: string): Promise<void>
+  /** Kills the box and writes executor.stopped, unless it ended before. */
+  stop(reason: string): Promise<void>
+  readonly ended: Promise<GenerationEnd>
+  /** What it is doing now, for the now-line. */
+  now(): { what: string; since: number } | null
+}
+
+/** A start or handshake that failed; `details.stage` of the KernelError says which. */
+export interface Executors {
+  /**
+   * Materialises the revision, starts it in an executor box and shakes hands. Writes executor.started, or executor.crashed / executor.hung.
+   * The caller has written the authorisation event for this hash; it is checked here and refused as `forbidden` without.
+   * @throws KernelError `unavailable` (no box; handshake failed: details { stage, exitCode, stderr }).
+   */
+  start(spec: GenerationSpec): Promise<Generation>
+  /** Boot check: starts an unapproved tree in a check box, shakes hands, runs one synthetic turn against scripted answers. Touches nothing. */
+  boot(revision: string, agent: string): Promise<BootReport>
+  /** Bytes and lines on the wire must stay within these. */
+  close(): Promise<void>
+}
+
+export interface BootReport {
+  passed: boolean
+  /** Where it ended: all stages done, or the one that failed. */
+  stage: 'start' | 'handshake' | 'turn' | 'done'
+  summary: string
+  exitCode: number | null
+  stderr: string
+  durationMs: number
+  tools: { name: string; description: string; file?: string }[]
+  /** The first model request that it made, for the prompt's size. */
+  firstRequest: { instructionsTokens: number; toolsTokens: number; itemsTokens: number } | null
+}
+
+export type { ArtifactRef }

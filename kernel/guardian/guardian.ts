@@ -1,0 +1,112 @@
+import type { Generation, GenerationSpec, PolicyService, TaskContext } from '../executor/executor.ts'
+import type { TreeFile } from '../sandbox/sandbox.ts'
+import type { Binding, EventHeader } from '../wire/events.ts'
+import type { ProposalState } from '../wire/executor.ts'
+import type { ProposalDetail, ProposalSummary, RevisionRow } from '../wire/operator.ts'
+
+export interface ActiveRevision {
+  revision: string
+  activation: number
+}
+
+/** The running task of an agent, as activation needs it. Implemented by the run loop, one per running task. */
+export interface ActivationTarget {
+  readonly task: string
+  /** What the next generation is started with. */
+  context(): TaskContext
+  /** The policy working copy belongs to this box. */
+  box(): TaskContext['box']
+  /** How the run treats proposals. */
+  readonly approve: 'none' | 'rules' | 'all'
+  /**
+   * Hands over to `next`, which has shaken hands: drains the running generation at a step boundary, awaits `commit`
+   * (pointer and event in one transaction), stops the old one, and goes on with `next`. When `commit` throws,
+   * the old generation goes on and `next` is left to the caller.
+   */
+  swap(next: Generation, commit: () => Promise<void>): Promise<void>
+}
+
+/** What the run loop does after its generation crashed or hung. */
+export type FailureDecision =
+  | { action: 'restart'; delayMs: number }
+  /** The active revision was changed by the guardian (return to the last good one): start the one that is active now. */
+  | { action: 'replaced'; delayMs: number }
+  | { action: 'give-up'; reason: string }
+
+/** Verdict of the operator's view. A nonce is good for one verdict on exactly the binding it was issued for. */
+export interface VerdictInput {
+  agent: string
+  proposal: string
+  nonce: string
+  binding: Binding
+  reason: string
+}
+export interface VerdictReceipt {
+  seq: number
+  state: ProposalState
+  /** Active revision before and after. */
+  before: string
+  after: string
+}
+
+/**
+ * Decides which edit takes effect. Its state is rebuilt from history alone: there is no second copy of the truth.
+ * The active revision changes only here, and an authorisation event for the exact hash precedes every start.
+ */
+export interface Guardian extends PolicyService {
+  /** Creates the agent with the starting policy as r1 (agent.created, revision.authorised by seed, revision.activated). */
+  createAgent(agent: string, seed: readonly TreeFile[]): Promise<ActiveRevision>
+  active(agent: string): Promise<ActiveRevision | null>
+  /** Called by the run loop for as long as a task of the agent runs. Returns its undoing. */
+  attach(agent: string, target: ActivationTarget): () => void
+  /** Lays /policy for a new task from the active revision; remembers the base. */
+  layPolicy(agent: string, box: TaskContext['box'], task: string): Promise<void>
+
+  submit(
+    agent: string,
+    files: readonly TreeFile[],
+    why: string,
+    claim: string,
+  ): Promise<{ proposal: string; revision: string; state: ProposalState }>
+  list(filter: { agent?: string; waiting?: boolean }): Promise<ProposalSummary[]>
+  get(agent: string, proposal: string): Promise<ProposalDetail>
+  file(agent: string, proposal: string, path: string): Promise<{ before: string | null; after: string | null }>
+  view(agent: string, proposal: string): Promise<{ nonce: string; binding: Binding; issuedAt: number }>
+  /** @throws KernelError `conflict` (nonce used, forged or for another binding; state moved on: says to look again). */
+  approve(input: VerdictInput): Promise<VerdictReceipt>
+  reject(input: VerdictInput): Promise<VerdictReceipt>
+
+  revisions(agent: string): Promise<RevisionRow[]>
+  rollbackPreview(
+    agent: string,
+    activation: number,
+  ): Promise<{
+    from: { activation: number; revision: string }
+    to: { activation: number; revision: string }
+    files: ProposalSummary['files']
+    toolsRemoved: string[]
+    toolsRestored: string[]
+    effects: string[]
+    resulting: string
+  }>
+  rollback(
+    agent: string,
+    activation: number,
+    expectActive: string,
+    reason: string,
+  ): Promise<{ seq: number; activation: number; revision: string }>
+
+  /** A generation of the active revision crashed or hung (the event is written). Decides restart, return to the last good one, or giving up. */
+  generationFailed(
+    agent: string,
+    failure: { task: string; activation: number; revision: string; kind: 'crash' | 'hang'; detail: string },
+  ): Promise<FailureDecision>
+  /** At start: resolves activations in flight and checks interrupted by a kill. Returns how many, for kernel.recovered. */
+  recover(): Promise<{ activationsResolved: number; checksRestarted: number }>
+  /** Resolves when no check and no activation is in progress (tests, and the command line's `--json` runs). */
+  settled(agent?: string): Promise<void>
+  close(): Promise<void>
+}
+
+export type EventPlace = Partial<Pick<EventHeader, 'task' | 'run' | 'generation' | 'turn' | 'step' | 'revision'>>
+export type { GenerationSpec }

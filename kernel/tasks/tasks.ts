@@ -1,0 +1,24 @@
+import type { Progress } from '../wire/events.ts'
+import type { RunRequest, TaskSummary } from '../wire/operator.ts'
+
+/** Tasks and their runs: sandbox, executor with the agent's active revision, turns until complete, grading. One running task per agent. */
+export interface Tasks {
+  /** @throws KernelError `invalid` (no such pack, bad limits), `conflict` (the agent has a running task), `unavailable` (no box: says the fix). */
+  run(request: RunRequest): Promise<{ task: string; agent: string; seq: number }>
+  list(): Promise<TaskSummary[]>
+  get(task: string): Promise<TaskSummary & { instruction: string }>
+  /** At the next safe point. */
+  pause(task: string, by: 'operator' | 'kernel', reason: string): Promise<{ seq: number }>
+  resume(task: string): Promise<{ seq: number }>
+  stop(task: string): Promise<{ seq: number }>
+  steer(task: string, text: string): Promise<{ seq: number }>
+  answer(task: string, text: string): Promise<{ seq: number }>
+  frame(task: string): Promise<{ text: string | null; at: number }>
+  progress(task: string): Promise<Progress | null>
+  /** At start: closes what a kill left open and continues the tasks that ran. */
+  recover(): Promise<{ openCallsClosed: number; turnsInterrupted: number; tasks: string[] }>
+  /** Resolves with the task's last state once it has finished or stopped. */
+  ended(task: string): Promise<TaskSummary>
+  /** Quit: interrupts at 5 s; tasks go on at the next start. */
+  close(): Promise<void>
+}
