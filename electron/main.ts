@@ -5,7 +5,6 @@ import { deskUrl, registerScheme, serveScheme } from './scheme.ts'
 import { openDeskWindow } from './window.ts'
 
 registerScheme()
-app.enableSandbox()
 
 if (app.requestSingleInstanceLock()) {
   app.on('second-instance', showDesk)
