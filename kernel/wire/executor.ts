@@ -119,6 +119,12 @@ export interface TurnRunResult {
   outcome: 'yielded' | 'completed' | 'failed'
   reason?: string
   steps: number
+  /**
+   * Output items (`function_call_output`, or tool messages of Chat) of calls that have finished since the last `model.call`:
+   * recorded now as `tool.finished`, so that the next turn, which may be a successor's, finds them in history.
+   * Without them the calls stay open, and are closed as interrupted when the process ends.
+   */
+  toolOutputs?: { [key: string]: Json }[]
 }
 export interface TurnCancelParams {
   turn: number
