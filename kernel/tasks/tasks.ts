@@ -15,8 +15,10 @@ export interface Tasks {
   answer(task: string, text: string): Promise<{ seq: number }>
   frame(task: string): Promise<{ text: string | null; at: number }>
   progress(task: string): Promise<Progress | null>
-  /** At start: closes what a kill left open and continues the tasks that ran. */
+  /** At start, once: closes what a kill left open. */
   recover(): Promise<{ openCallsClosed: number; turnsInterrupted: number; tasks: string[] }>
+  /** At start, after `recover` of everything: the tasks that were not over go on. */
+  proceed(): Promise<void>
   /** Resolves with the task's last state once it has finished or stopped. */
   ended(task: string): Promise<TaskSummary>
   /** Quit: interrupts at 5 s; tasks go on at the next start. */

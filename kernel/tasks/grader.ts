@@ -1,0 +1,79 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SandboxProvider } from '../sandbox/sandbox.ts'
+import { copyForGrading, type TaskFolders } from './folders.ts'
+import type { Pack } from './pack.ts'
+
+export interface Grade {
+  /** null: the grader gave none, and `error` says why. Never 0 for a missing one. */
+  reward: number | null
+  details: { exitCode: number | null; output: string }
+  error: string | null
+}
+
+/**
+ * Runs the pack's tests in a fresh box on a copy of the final state, the tests added after. `world` is the measured state of
+ * the world, put beside the tests. Call it only when no box of the task runs.
+ */
+export async function grade(
+  provider: SandboxProvider,
+  pack: Pack,
+  folders: TaskFolders,
+  label: string,
+  world: string | null,
+): Promise<Grade | null> {
+  if (pack.tests === null) return null
+  const copy = await copyForGrading(folders, pack.tests, world)
+  const run = await provider.run(
+    {
+      profile: 'verifier',
+      label: `${label}.verifier`,
+      mounts: copy,
+      argv: ['/bin/bash', '/tests/test.sh'],
+      cwd: pack.workdir,
+      timeoutMs: pack.verifierTimeoutMs,
+    },
+    { outputBytes: 16_384 },
+  )
+  const details = {
+    exitCode: run.exitCode,
+    output: (run.stdout.toString('utf8') + run.stderr.toString('utf8')).slice(-4000),
+  }
+  if (run.timedOut)
+    return { reward: null, details, error: `the grader took longer than ${pack.verifierTimeoutMs / 1000} s` }
+  const reward = await readReward(copy.logs)
+  return typeof reward === 'number' ? { reward, details, error: null } : { reward: null, details, error: reward }
+}
+
+async function readReward(logs: string): Promise<number | string> {
+  const text = await readSmall(join(logs, 'reward.txt'))
+  if (text !== null) {
+    const reward = Number(text.trim())
+    return text.trim() !== '' && Number.isFinite(reward) ? reward : `reward.txt is not a number: ${text.slice(0, 80)}`
+  }
+  const json = await readSmall(join(logs, 'reward.json'))
+  if (json === null) return 'the grader wrote neither reward.txt nor reward.json'
+  try {
+    const values = Object.values(JSON.parse(json) as Record<string, unknown>).filter(
+      (value) => typeof value === 'number',
+    )
+    return values.length > 0
+      ? values.reduce((sum, value) => sum + value, 0) / values.length
+      : 'reward.json holds no number'
+  } catch {
+    return 'reward.json is not JSON'
+  }
+}
+
+/** A regular file of at most 64 KiB, else null. Written beside the agent's final state: a link or a pipe in its place is not followed. */
+async function readSmall(path: string): Promise<string | null> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
+  if (file === null) return null
+  try {
+    const info = await file.stat()
+    return info.isFile() && info.size <= 65_536 ? await file.readFile('utf8') : null
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,91 @@
+import type { History } from '../history/history.ts'
+import type { Event, EventData, EventKind } from '../wire/events.ts'
+
+/** What history says of one task; kept by replay and then by the live feed. */
+export interface TaskRecord {
+  task: string
+  agent: string
+  created: EventData<'task.created'>
+  createdAt: number
+  isStarted: boolean
+  isPaused: boolean
+  pauseReason: string | null
+  finished: EventData<'task.finished'> | null
+  finishedAt: number | null
+  lastEventAt: number
+}
+
+const kinds = [
+  'task.created',
+  'task.started',
+  'task.paused',
+  'task.resumed',
+  'task.finished',
+] as const satisfies EventKind[]
+
+/** Tasks in order of creation, rebuilt from history and followed from then on. */
+export class TaskRecords {
+  readonly #tasks = new Map<string, TaskRecord>()
+
+  static async open(history: History): Promise<TaskRecords> {
+    const records = new TaskRecords()
+    let after: number | null = 0
+    while (after !== null) {
+      const page = await history.read({ agent: null }, { kinds, after, limit: 1000 })
+      for (const event of page.events) records.#fold(event)
+      after = page.next
+    }
+    for (const record of records.#tasks.values()) {
+      const [last] = (await history.read({ agent: record.agent }, { task: record.task, order: 'desc', limit: 1 }))
+        .events
+      if (last !== undefined) record.lastEventAt = last.at
+    }
+    history.onCommit((events) => {
+      for (const event of events) records.#fold(event)
+    })
+    return records
+  }
+
+  all(): TaskRecord[] {
+    return [...this.#tasks.values()]
+  }
+
+  get(task: string): TaskRecord | undefined {
+    return this.#tasks.get(task)
+  }
+
+  nextId(): string {
+    return `T-${this.#tasks.size + 1}`
+  }
+
+  #fold(event: Event): void {
+    if (event.task === null) return
+    if (event.kind === 'task.created') {
+      this.#tasks.set(event.task, {
+        task: event.task,
+        agent: event.agent ?? '',
+        created: event.data,
+        createdAt: event.at,
+        isStarted: false,
+        isPaused: false,
+        pauseReason: null,
+        finished: null,
+        finishedAt: null,
+        lastEventAt: event.at,
+      })
+      return
+    }
+    const record = this.#tasks.get(event.task)
+    if (record === undefined) return
+    record.lastEventAt = event.at
+    if (event.kind === 'task.started') record.isStarted = true
+    else if (event.kind === 'task.paused') {
+      record.isPaused = true
+      record.pauseReason = event.data.reason
+    } else if (event.kind === 'task.resumed') record.isPaused = false
+    else if (event.kind === 'task.finished') {
+      record.finished = event.data
+      record.finishedAt = event.at
+    }
+  }
+}
