@@ -223,6 +223,8 @@ export const packSchema = z.object({
   blocked: z.string().nullable(),
 })
 
+export type PackRow = z.infer<typeof packSchema>
+
 export const runRequestSchema = z.strictObject({
   pack: z.string(),
   agent: agentName.optional(),
@@ -305,16 +307,14 @@ export const operatorContract = {
     stop: oc.input(z.strictObject({ task: taskId })).output(done),
     steer: oc.input(z.strictObject({ task: taskId, text: z.string().min(1).max(8000) })).output(done),
     answer: oc.input(z.strictObject({ task: taskId, text: z.string().min(1).max(8000) })).output(done),
-    series: oc
-      .input(z.strictObject({ task: taskId }))
-      .output(
-        z.object({
-          steps: z.array(stepPointSchema),
-          activations: z.array(activationPointSchema),
-          unit: z.string().nullable(),
-          goal: z.number().nullable(),
-        }),
-      ),
+    series: oc.input(z.strictObject({ task: taskId })).output(
+      z.object({
+        steps: z.array(stepPointSchema),
+        activations: z.array(activationPointSchema),
+        unit: z.string().nullable(),
+        goal: z.number().nullable(),
+      }),
+    ),
     /** What the world looks like; null where the task has no frame. */
     frame: oc.input(z.strictObject({ task: taskId })).output(z.object({ text: z.string().nullable(), at: z.number() })),
     report: oc.input(z.strictObject({ task: taskId.optional(), agent: agentName.optional() })).output(

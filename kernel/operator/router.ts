@@ -1,0 +1,257 @@
+import { implement, ORPCError } from '@orpc/server'
+import { KernelError, publicError } from '../errors.ts'
+import type { Guardian } from '../guardian/guardian.ts'
+import type { History, TaskTotals, View } from '../history/history.ts'
+import type { Revisions } from '../revisions/revisions.ts'
+import type { Tasks } from '../tasks/tasks.ts'
+import type { Event, EventKind } from '../wire/events.ts'
+import {
+  type ActivationPoint,
+  type EventRow,
+  type HostStatus,
+  operatorContract,
+  type PackRow,
+} from '../wire/operator.ts'
+
+/** What the operator contract is served from; put together by kernel.ts. */
+export interface OperatorParts {
+  history: History
+  guardian: Guardian
+  revisions: Revisions
+  tasks: Tasks
+  packs(): Promise<PackRow[]>
+  status(): Promise<HostStatus>
+  /** Called with the result of a verification that the operator asked for. */
+  verified(report: Awaited<ReturnType<History['verify']>>): void
+}
+
+/** Which transport a call came by: a person's view, or a script. Both see and do the same. */
+export interface OperatorContext {
+  via: 'desktop' | 'websocket' | 'socket'
+}
+
+const statusOf: Record<string, number> = {
+  invalid: 400,
+  'not-found': 404,
+  forbidden: 403,
+  conflict: 409,
+  'over-budget': 402,
+  unavailable: 503,
+  cancelled: 499,
+  internal: 500,
+}
+
+/** A KernelError as the contract's error: its code and text, never more than `publicError` lets out. */
+function toOrpc(error: unknown): never {
+  if (error instanceof ORPCError) throw error
+  const { code, message, details } = publicError(error)
+  throw new ORPCError(code, { status: statusOf[code] ?? 500, message, data: details })
+}
+
+export function createRouter(parts: OperatorParts) {
+  const { history, guardian, revisions, tasks } = parts
+  const os = implement(operatorContract)
+    .$context<OperatorContext>()
+    .use(async ({ next }) => {
+      try {
+        return await next()
+      } catch (error) {
+        return toOrpc(error)
+      }
+    })
+
+  async function activationPoints(task: string): Promise<ActivationPoint[]> {
+    return (await history.activations(task)).map(
+      ({ agent: _agent, task: _task, progressFrom, progressTo, ...row }) => ({
+        ...row,
+        cachedShare: cachedShare(row),
+        progressDelta: progressTo === null ? null : progressTo - (progressFrom ?? 0),
+      }),
+    )
+  }
+
+  return os.router({
+    host: {
+      status: os.host.status.handler(() => parts.status()),
+      pauseAll: os.host.pauseAll.handler(async () => {
+        const running = (await tasks.list()).filter((task) => task.state === 'running' || task.state === 'waiting')
+        await Promise.all(running.map((task) => tasks.pause(task.task, 'operator', 'paused with all others')))
+        return { paused: running.map((task) => task.task) }
+      }),
+    },
+    packs: { list: os.packs.list.handler(() => parts.packs()) },
+    agents: {
+      list: os.agents.list.handler(async () => {
+        const all = await tasks.list()
+        const created = await everyEvent(history, 'agent.created')
+        return Promise.all(
+          created.map(async (event) => {
+            const agent = event.agent ?? ''
+            const own = all.filter((task) => task.agent === agent)
+            const active = await guardian.active(agent)
+            return {
+              agent,
+              activation: active?.activation ?? 0,
+              revision: active?.revision ?? event.data.revision,
+              createdAt: event.at,
+              tasks: own.length,
+              runningTask: own.find((task) => task.state !== 'finished')?.task ?? null,
+            }
+          }),
+        )
+      }),
+    },
+    tasks: {
+      list: os.tasks.list.handler(() => tasks.list()),
+      get: os.tasks.get.handler(({ input }) => tasks.get(input.task)),
+      run: os.tasks.run.handler(({ input }) => tasks.run(input)),
+      pause: os.tasks.pause.handler(({ input }) => tasks.pause(input.task, 'operator', 'paused by the operator')),
+      resume: os.tasks.resume.handler(({ input }) => tasks.resume(input.task)),
+      stop: os.tasks.stop.handler(({ input }) => tasks.stop(input.task)),
+      steer: os.tasks.steer.handler(({ input }) => tasks.steer(input.task, input.text)),
+      answer: os.tasks.answer.handler(({ input }) => tasks.answer(input.task, input.text)),
+      series: os.tasks.series.handler(async ({ input }) => {
+        const [steps, activations, task] = await Promise.all([
+          history.steps(input.task),
+          activationPoints(input.task),
+          tasks.get(input.task),
+        ])
+        return {
+          steps: steps.map(({ task: _task, revision: _revision, ...point }) => point),
+          activations,
+          unit: task.progress?.unit ?? null,
+          goal: task.progress?.goal ?? null,
+        }
+      }),
+      frame: os.tasks.frame.handler(({ input }) => tasks.frame(input.task)),
+      report: os.tasks.report.handler(async ({ input }) => {
+        const scope =
+          input.task === undefined ? (input.agent === undefined ? {} : { agent: input.agent }) : { task: input.task }
+        const own = (await tasks.list()).filter((task) =>
+          input.task === undefined ? input.agent === undefined || task.agent === input.agent : task.task === input.task,
+        )
+        if (input.task !== undefined && own.length === 0)
+          throw new KernelError('not-found', `there is no task ${input.task}`)
+        const [total, byModel, byTool] = await Promise.all([
+          history.totals(scope),
+          history.byModel(scope),
+          history.tools(scope),
+        ])
+        const perTask = input.task === undefined ? null : input.task
+        return {
+          total: usageRow('all', total, total.modelCalls, total.failedCalls),
+          byModel: byModel.map(({ model, calls, failed, ...row }) => usageRow(model, row, calls, failed)),
+          byActivation: perTask === null ? [] : await activationPoints(perTask),
+          byTool,
+          cacheBreaks: perTask === null ? [] : await history.cacheBreaks(perTask, 100),
+          repeatedCalls: perTask === null ? [] : await history.repeatedCalls(perTask, 50),
+          simulated: own.some((task) => task.model.simulated),
+        }
+      }),
+    },
+    events: {
+      read: os.events.read.handler(async ({ input }) => {
+        const { agent, text, ...options } = input
+        const view: View = { agent: agent ?? null }
+        const page =
+          text === undefined || text === ''
+            ? await history.read(view, options)
+            : await history.search(view, text, { task: options.task, limit: options.limit, before: options.before })
+        return { events: page.events.map(row), next: page.next }
+      }),
+      get: os.events.get.handler(async ({ input }) => {
+        const event = await history.get({ agent: null }, input.seq)
+        if (event === null) throw new KernelError('not-found', `there is no event ${input.seq}`)
+        return { ...row(event), prevHash: event.prevHash, hash: event.hash }
+      }),
+      follow: os.events.follow.handler(async function* ({ input, signal }) {
+        const stop = signal ?? new AbortController().signal
+        for await (const batch of history.follow(
+          { agent: input.agent ?? null },
+          { after: input.after, task: input.task, signal: stop },
+        )) {
+          for (let from = 0; from < batch.length; from += 500) yield batch.slice(from, from + 500).map(row)
+        }
+      }),
+      blob: os.events.blob.handler(async ({ input }) => {
+        const bytes = await history.getBlob(input.hash)
+        const offset = input.offset ?? 0
+        const part = bytes.subarray(offset, offset + (input.length ?? 262_144))
+        const text = part.toString('utf8')
+        const binary = Buffer.from(text, 'utf8').length !== part.length
+        return { text: binary ? part.toString('base64') : text, totalBytes: bytes.length, binary }
+      }),
+    },
+    proposals: {
+      list: os.proposals.list.handler(({ input }) => guardian.list(input)),
+      get: os.proposals.get.handler(({ input }) => guardian.get(input.agent, input.proposal)),
+      file: os.proposals.file.handler(({ input }) => guardian.file(input.agent, input.proposal, input.path)),
+      view: os.proposals.view.handler(({ input }) => guardian.view(input.agent, input.proposal)),
+      approve: os.proposals.approve.handler(({ input }) => guardian.approve({ ...input, reason: input.reason ?? '' })),
+      reject: os.proposals.reject.handler(({ input }) => guardian.reject(input)),
+      submit: os.proposals.submit.handler(({ input }) =>
+        guardian.submit(input.agent, input.tree, input.why, input.claim ?? input.why.slice(0, 500)),
+      ),
+      withdraw: os.proposals.withdraw.handler(async ({ input }) => ({
+        state: await guardian.withdraw(input.agent, input.proposal),
+      })),
+    },
+    revisions: {
+      list: os.revisions.list.handler(({ input }) => guardian.revisions(input.agent)),
+      files: os.revisions.files.handler(({ input }) => revisions.read(input.revision)),
+      compare: os.revisions.compare.handler(async ({ input }) => ({
+        files: await revisions.changes(input.from, input.to),
+        diff: revisions.diff(await revisions.read(input.from), await revisions.read(input.to), 1_048_576),
+      })),
+      rollbackPreview: os.revisions.rollbackPreview.handler(({ input }) =>
+        guardian.rollbackPreview(input.agent, input.activation),
+      ),
+      rollback: os.revisions.rollback.handler(({ input }) =>
+        guardian.rollback(input.agent, input.activation, input.expectActive, input.reason ?? ''),
+      ),
+    },
+    history: {
+      verify: os.history.verify.handler(async () => {
+        const report = await history.verify({ full: true })
+        parts.verified(report)
+        return {
+          ok: report.ok,
+          events: report.events,
+          head: report.head?.hash ?? null,
+          firstBadSeq: report.firstBadSeq,
+          problem: report.problem,
+        }
+      }),
+    },
+  })
+}
+
+export type OperatorRouter = ReturnType<typeof createRouter>
+
+function row(event: Event): EventRow {
+  const { prevHash: _prevHash, hash: _hash, ...shown } = event
+  return shown as unknown as EventRow
+}
+
+function cachedShare(usage: { uncached: number; cacheRead: number; cacheWrite: number }): number | null {
+  const input = usage.uncached + usage.cacheRead + usage.cacheWrite
+  return input === 0 ? null : usage.cacheRead / input
+}
+
+type Usage = Pick<TaskTotals, 'uncached' | 'cacheRead' | 'cacheWrite' | 'output' | 'reasoning' | 'costNanoUsd'>
+
+function usageRow(key: string, usage: Usage, calls: number, failed: number) {
+  const { uncached, cacheRead, cacheWrite, output, reasoning, costNanoUsd } = usage
+  return { key, uncached, cacheRead, cacheWrite, output, reasoning, costNanoUsd, calls, failed }
+}
+
+async function everyEvent<K extends EventKind>(history: History, kind: K): Promise<Event<K>[]> {
+  const found: Event<K>[] = []
+  let after: number | null = 0
+  while (after !== null) {
+    const page = await history.read({ agent: null }, { kinds: [kind], after, limit: 1000 })
+    found.push(...(page.events as Event<K>[]))
+    after = page.next
+  }
+  return found
+}
