@@ -1,0 +1,67 @@
+import type { WireLimits } from '../wire/executor.ts'
+
+/** Every deadline of a generation, ms. Tests shorten them; production uses the defaults. */
+export interface Timings {
+  /** From the start of the box to the answer of `initialize`. */
+  handshakeMs: number
+  pingEveryMs: number
+  /** Unanswered ticks until the process counts as hung. Ticks and not time, so that a stall of the kernel's own blames nobody. */
+  pingMisses: number
+  /** A turn without any mediated call in flight or finished for so long counts as hung. */
+  progressMs: number
+  /** Answers that must come at once: turn.cancel, drain. */
+  answerMs: number
+  /** After a cancel, until the process is killed. */
+  cancelMs: number
+  /** After `maxMs` of a turn, until it is cancelled. */
+  overtimeMs: number
+  /** For calls in flight to settle once they were cancelled. */
+  settleMs: number
+  /** A stream whose chunks nobody takes for so long is aborted. */
+  streamStallMs: number
+  /** Deltas are gathered for so long before a chunk is sent. */
+  coalesceMs: number
+  /** The whole of a boot check. */
+  bootMs: number
+}
+
+export const defaultTimings: Timings = {
+  handshakeMs: 10_000,
+  pingEveryMs: 2_000,
+  pingMisses: 5,
+  progressMs: 60_000,
+  answerMs: 2_000,
+  cancelMs: 2_000,
+  overtimeMs: 60_000,
+  settleMs: 5_000,
+  streamStallMs: 30_000,
+  coalesceMs: 8,
+  bootMs: 20_000,
+}
+
+export const wireVersion = 1
+
+export const wireLimits: WireLimits = {
+  frameBytes: 1024 * 1024,
+  depth: 64,
+  inFlight: 64,
+  chunkBytes: 64 * 1024,
+  streamCredits: 32,
+}
+
+/** What the wire leaves to the kernel's judgement. */
+export const channelLimits = {
+  /** Protocol errors within `strikeWindowMs` until the process counts as crashed. */
+  strikes: 50,
+  strikeWindowMs: 60_000,
+  /** Above it the kernel reads on only in the next 100 ms. */
+  framesPer100Ms: 2_000,
+  /** Unsent bytes above which the executor is not read: who does not listen is not listened to. */
+  outboxBytes: 1024 * 1024,
+  /** Text of protocol errors and of stderr kept for the developer. */
+  keptText: 16 * 1024,
+  /** An answer leaves room in its frame. */
+  answerBytes: 900_000,
+  /** Commands at once: each may hold two outputs of 16 MiB. */
+  commands: 8,
+} as const
