@@ -1,0 +1,270 @@
+import { createHash } from 'node:crypto'
+import type { Json, WireEvent } from '#wire'
+import { NUDGE } from './instructions.ts'
+import type { Kernel } from './kernel.ts'
+import { messageKinds, messageOf } from './messages.ts'
+
+/** One element of a request's input. */
+export type Item = { [key: string]: Json }
+
+/** A step as the model sees it: its answer, what its calls gave, and what it was told afterwards. */
+interface Step {
+  /** seq of its `model.called`; 0: before the first. */
+  seq: number
+  /** Hashes of the answer's items. The kernel has them, so they are sent by reference. */
+  answer: string[]
+  /** By call id, in the order of the calls; null while a call is open. */
+  results: Map<string, Item | null>
+  messages: Item[]
+}
+
+/** Topics of the notes by which a context says in history what no other event tells. */
+const JOINED = 'context.joined'
+const TOLD = 'context.told'
+const OUTPUT = 'context.output'
+
+const folded = ['model.called', 'tool.called', 'tool.finished', 'message.appended', 'note.added', ...messageKinds]
+
+/**
+ * What the model is sent after instructions and tools: the task message, perhaps a summary, then the steps. It only grows at its end,
+ * but at a summary, so a provider's prompt cache holds. It is a function of history alone: `rebuild` gives, item for item,
+ * what an earlier process had in memory.
+ */
+export class Context {
+  /** Tokens of the last request and its answer, as metered; 0 before the first and after a summary. */
+  tokens = 0
+  /** Notices given by `tell` since the last summary. */
+  told = 0
+  readonly #task: Item
+  #summary: Item | null = null
+  #steps: Step[] = [{ seq: 0, answer: [], results: new Map(), messages: [] }]
+  /** Messages that no request has carried yet, by seq. */
+  readonly #waiting = new Map<number, string>()
+  #lastSeq = 0
+
+  constructor(taskMessage: string) {
+    this.#task = message(taskMessage)
+  }
+
+  get steps(): number {
+    return this.#steps.length
+  }
+
+  /** How many answers in a row, up to the last, called no tool. */
+  get idleAnswers(): number {
+    const busy = this.#steps.findLastIndex((step) => step.seq === 0 || step.results.size > 0)
+    return this.#steps.length - 1 - busy
+  }
+
+  /** Input of the next request. With `steps`, only that many from the first: for a summary where all would not fit. */
+  input(steps: number = this.#steps.length): Json[] {
+    const last = this.#steps.at(-1)
+    const items: Json[] = this.#summary === null ? [this.#task] : [this.#task, this.#summary]
+    for (const step of this.#steps.slice(0, steps)) {
+      for (const ref of step.answer) items.push({ ref })
+      // What follows the last answer has not been sent before; all else the kernel knows by its hash.
+      for (const item of follow(step)) items.push(step === last ? item : { ref: hash(item) })
+    }
+    return items
+  }
+
+  /** seq of the step that is the `count`th from the last: what a summary would keep from. */
+  seqFromLast(count: number): number {
+    return this.#steps.at(-count)?.seq ?? 0
+  }
+
+  /** Adds a step: the model's answer, `call_id` of its calls in order. */
+  answered(seq: number, answer: readonly Item[], calls: readonly string[], tokens: number): void {
+    this.#addStep(seq, answer.map(hash), calls.length === 0)
+    for (const call of calls) this.#steps.at(-1)?.results.set(call, null)
+    this.tokens = tokens
+  }
+
+  /** The result of a call of the last step; the first one given stands. */
+  finished(call: string, output: string): void {
+    const step = this.#steps.findLast((candidate) => candidate.results.has(call))
+    if (step?.results.get(call) === null) {
+      step.results.set(call, { type: 'function_call_output', call_id: call, output })
+    }
+  }
+
+  /** Takes in messages that have come, and puts all that wait after the last step, with a note so that a rebuilt context does the same. */
+  async join(kernel: Kernel): Promise<void> {
+    for await (const event of eventsAfter(kernel, this.#lastSeq, messageKinds)) this.fold(event)
+    if (this.#waiting.size === 0) return
+    const seqs = [...this.#waiting.keys()]
+    await kernel.call('history.append', { kind: 'note.added', data: { topic: JOINED, text: seqs.join(' ') } })
+    this.#joined(seqs)
+  }
+
+  /** Puts a notice of the policy's own after the last step. */
+  async tell(kernel: Kernel, text: string): Promise<void> {
+    await kernel.call('history.append', { kind: 'note.added', data: { topic: TOLD, text } })
+    this.#told(text)
+  }
+
+  /** Puts on record the results that no request has carried: whoever rebuilds the context next would not have them otherwise. */
+  async handOver(kernel: Kernel): Promise<void> {
+    for (const [call, result] of this.#steps.at(-1)?.results ?? []) {
+      if (result === null) continue
+      const text = JSON.stringify([call, result.output])
+      await kernel.call('history.append', { kind: 'note.added', data: { topic: OUTPUT, text } })
+    }
+  }
+
+  /** Replaces every step before `keepFrom` by a summary, in history and here. */
+  async summarise(kernel: Kernel, text: string, keepFrom: number): Promise<void> {
+    await kernel.call('history.append', { kind: 'message.appended', data: { role: 'summary', text, keepFrom } })
+    this.#summarised(text, keepFrom)
+  }
+
+  /** Applies one event of history. `output` of a `tool.finished` must be whole. */
+  fold(event: WireEvent): void {
+    this.#lastSeq = Math.max(this.#lastSeq, event.seq)
+    const { kind, seq, data } = event
+    const told = messageOf(event)
+    if (told !== null) this.#waiting.set(seq, told)
+    else if (kind === 'model.called' && (data.status === 'completed' || data.status === 'incomplete')) {
+      const output = data.output as { hash: string; type: string }[]
+      this.#addStep(
+        seq,
+        output.map((item) => item.hash),
+        !output.some((item) => item.type === 'function_call'),
+      )
+      const usage = data.usage as { uncached: number; cacheRead: number; cacheWrite: number; output: number } | null
+      if (usage !== null) this.tokens = usage.uncached + usage.cacheRead + usage.cacheWrite + usage.output
+    } else if (kind === 'tool.called') {
+      this.#steps.find((step) => step.seq === data.model)?.results.set(String(data.call), null)
+    } else if (kind === 'tool.finished') this.finished(String(data.call), String(data.output))
+    else if (kind === 'message.appended' && data.role === 'summary') {
+      // The answer before it is the summary itself.
+      this.#steps.pop()
+      this.#summarised(String(data.text), Number(data.keepFrom))
+    } else if (kind === 'note.added') this.#foldNote(String(data.topic), String(data.text))
+  }
+
+  /** Gives open calls a result, so that the next request is well-formed: nobody is left who could run them. */
+  closeOpenCalls(): void {
+    for (const step of this.#steps) {
+      for (const [call, result] of step.results) {
+        if (result === null) this.finished(call, 'interrupted: effect unknown')
+      }
+    }
+  }
+
+  #foldNote(topic: string, text: string): void {
+    if (topic === JOINED) this.#joined(text.split(' ').map(Number))
+    else if (topic === TOLD) this.#told(text)
+    else if (topic === OUTPUT) {
+      const [call, output] = JSON.parse(text) as [string, string]
+      this.finished(call, output)
+    }
+  }
+
+  #addStep(seq: number, answer: string[], idle: boolean): void {
+    this.#steps.push({ seq, answer, results: new Map(), messages: idle ? [message(NUDGE)] : [] })
+  }
+
+  #joined(seqs: readonly number[]): void {
+    for (const seq of seqs) {
+      const text = this.#waiting.get(seq)
+      if (text !== undefined) this.#steps.at(-1)?.messages.push(message(text))
+      this.#waiting.delete(seq)
+    }
+  }
+
+  #told(text: string): void {
+    this.#steps.at(-1)?.messages.push(message(text))
+    this.told += 1
+  }
+
+  #summarised(text: string, keepFrom: number): void {
+    this.#summary = message(`Summary of the work so far:\n${text}`)
+    this.#steps = this.#steps.filter((step) => step.seq >= keepFrom)
+    this.tokens = 0
+    this.told = 0
+  }
+}
+
+/**
+ * The context of the running task, from history: its last summary and what that keeps, else all of it.
+ * `taskMessage` is told the topics of the notes that were there before the task began, so that it stays the same throughout.
+ */
+export async function rebuild(kernel: Kernel, taskMessage: (topics: string[]) => string): Promise<Context> {
+  const first = (await kernel.call('history.read', { scope: 'task', order: 'asc', limit: 1 })).events[0]
+  const context = new Context(taskMessage(await topicsBefore(kernel, first?.at ?? Number.POSITIVE_INFINITY)))
+  const after = (await lastSummaryStart(kernel)) ?? (first?.seq ?? 1) - 1
+  for await (const event of eventsAfter(kernel, after, folded)) context.fold(await whole(kernel, event))
+  context.closeOpenCalls()
+  return context
+}
+
+/** Where to read on from for the steps that the last summary keeps; null: there is none. */
+async function lastSummaryStart(kernel: Kernel): Promise<number | null> {
+  const { events } = await kernel.call('history.read', { kinds: ['message.appended'], order: 'desc', limit: 50 })
+  const keepFrom = events.find((event) => event.data.role === 'summary')?.data.keepFrom
+  if (typeof keepFrom !== 'number') return null
+  // A message that joined the first kept step came after the step before it was answered.
+  const before = await kernel.call('history.read', {
+    kinds: ['model.called'],
+    before: keepFrom,
+    order: 'desc',
+    limit: 50,
+  })
+  return (
+    before.events.find((event) => event.data.status === 'completed' || event.data.status === 'incomplete')?.seq ?? null
+  )
+}
+
+async function* eventsAfter(kernel: Kernel, after: number, kinds: readonly string[]): AsyncGenerator<WireEvent> {
+  for (let next: number | null = after; next !== null; ) {
+    // Revisions change for the agent, not for a task: hence its scope, less what belongs to another task.
+    const page: { events: WireEvent[]; next: number | null } = await kernel.call('history.read', {
+      scope: 'agent',
+      kinds: [...kinds],
+      after: next,
+      limit: 500,
+      order: 'asc',
+    })
+    yield* page.events.filter((event) => event.task === kernel.task.task || event.task === null)
+    next = page.next
+  }
+}
+
+/** A result that was too long for its event comes from its blob. */
+async function whole(kernel: Kernel, event: WireEvent): Promise<WireEvent> {
+  const hash = event.data.outputBlob
+  if (event.kind !== 'tool.finished' || typeof hash !== 'string') return event
+  const { base64 } = await kernel.call('blob.get', { hash })
+  return { ...event, data: { ...event.data, output: Buffer.from(base64, 'base64').toString('utf8') } }
+}
+
+async function topicsBefore(kernel: Kernel, at: number): Promise<string[]> {
+  const topics: string[] = []
+  for (const artifact of (await kernel.call('artifact.list', { prefix: 'memory/' })).artifacts) {
+    // A later version hides when the note was first there.
+    const versions =
+      artifact.at < at ? [artifact] : (await kernel.call('artifact.versions', { name: artifact.name })).versions
+    if (versions.some((version) => version.at < at)) topics.push(artifact.name.slice('memory/'.length))
+  }
+  return topics.sort()
+}
+
+export function message(text: string): Item {
+  return { type: 'message', role: 'user', content: text }
+}
+
+function follow(step: Step): Item[] {
+  return [...[...step.results.values()].filter((item) => item !== null), ...step.messages]
+}
+
+const hashes = new WeakMap<Item, string>()
+
+/** The name by which the kernel knows an item. */
+function hash(item: Item): string {
+  const known = hashes.get(item)
+  if (known !== undefined) return known
+  const fresh = createHash('sha256').update(JSON.stringify(item)).digest('hex')
+  hashes.set(item, fresh)
+  return fresh
+}

@@ -1,0 +1,12 @@
+// The tools that the model is offered: a line for each. To add one: put it in tools/NAME.ts and export it here.
+export { tool as ask } from './ask.ts'
+export { tool as complete } from './complete.ts'
+export { tool as edit } from './edit.ts'
+export { tool as history } from './history.ts'
+export { tool as propose } from './propose.ts'
+export { tool as read } from './read.ts'
+export { tool as remember } from './remember.ts'
+export { tool as report } from './report.ts'
+export { tool as search } from './search.ts'
+export { tool as shell } from './shell.ts'
+export { tool as write } from './write.ts'
