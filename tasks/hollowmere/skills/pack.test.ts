@@ -12,9 +12,9 @@ beforeEach(() => {
 })
 afterEach(() => folder.remove())
 
-/** Grades a measure as the verifier's box does; the reward, or null where there is none. */
-async function grade(measure: string | null): Promise<string | null> {
-  if (measure !== null) fs.writeFileSync(path.join(folder.root, 'world.json'), measure)
+/** Grades a save as the verifier's box does; the reward, or null where there is none. */
+async function grade(save: string | null): Promise<string | null> {
+  if (save !== null) fs.writeFileSync(path.join(folder.root, 'world.json'), save)
   const { code } = await folder.run('sh', [path.join(pack, 'tests/test.sh')])
   if (code !== 0) return null
   return fs.readFileSync(path.join(folder.root, 'reward.txt'), 'utf8').trim()
@@ -22,34 +22,49 @@ async function grade(measure: string | null): Promise<string | null> {
 
 describe('hollowmere-skills', () => {
   // Two seeds whose lands differ in bag, paths and order of skills.
-  it.each([7, 12])('is won by its solution with seed %i in 120 to 220 actions, reward 1', async (seed) => {
-    const world = folder.start()
-    await world.ask('init', { seed, objective: 'skills' })
-    const played = await folder.run('sh', [path.join(pack, 'solution/solve.sh')])
-    expect(played).toMatchObject({ code: 0, stdout: expect.stringContaining('total 600/600 xp') })
-    const { count } = JSON.parse((await world.ask('save')).state as string)
-    expect(count).toBeGreaterThanOrEqual(120)
-    expect(count).toBeLessThanOrEqual(220)
-    const { id: _, ...measure } = await world.ask('probe')
-    expect(measure).toEqual({ value: 600, unit: 'xp', goal: 600, done: true })
-    expect(await grade(JSON.stringify(measure))).toBe('1')
-  })
+  it.each([7, 12])(
+    'is won by its solution with seed %i in 120 to 220 actions, reward 1',
+    async (seed) => {
+      const world = folder.start()
+      await world.ask('init', { seed, objective: 'skills' })
+      const played = await folder.run('sh', [path.join(pack, 'solution/solve.sh')])
+      expect(played).toMatchObject({ code: 0, stdout: expect.stringContaining('total 600/600 xp') })
+      const save = (await world.ask('save')).state as string
+      const { count } = JSON.parse(save).state
+      expect(count).toBeGreaterThanOrEqual(120)
+      expect(count).toBeLessThanOrEqual(220)
+      expect(await world.ask('probe')).toMatchObject({ value: 600, unit: 'xp', goal: 600, done: true })
+      expect(await grade(save)).toBe('1')
+      // A process for each of some 170 actions: slow on a busy machine, and nothing here depends on how slow.
+    },
+    300_000,
+  )
 
   it('gives nothing for doing nothing', async () => {
     const world = folder.start()
     await world.ask('init', { seed: 7, objective: 'skills' })
-    const { id: _, ...measure } = await world.ask('probe')
-    expect(await grade(JSON.stringify(measure))).toBe('0')
+    // Words that look like a measure, said by the agent, do not count.
+    await folder.act('{"measure":{"value":600,"unit":"xp","goal":600,', [
+      'go',
+      '{"measure":{"value":600,"unit":"xp","goal":600,',
+    ])
+    expect(await grade((await world.ask('save')).state as string)).toBe('0')
   })
 
   it('gives the share of the goal that was reached', async () => {
-    expect(await grade('{"value":299,"unit":"xp","goal":600,"done":false}')).toBe('0.498')
-    expect(await grade('{\n  "value": 300,\n  "unit": "xp",\n  "goal": 600\n}\n')).toBe('0.5')
+    expect(await grade('{"measure":{"value":299,"unit":"xp","goal":600,"done":false},"state":{}}')).toBe('0.498')
   })
 
   it('fails, without a reward, where the measure is missing or is none', async () => {
-    for (const measure of [null, '', '{}', '{"value":"600","goal":600}', '{"value":1,"goal":0}']) {
-      expect(await grade(measure)).toBeNull()
+    const saves = [null, '', '{}', '{"state":{"measure":{"value":600,"unit":"xp","goal":600,"done":true}}}']
+    const odd = [
+      '"600","unit":"xp","goal":600',
+      '1,"unit":"xp","goal":0',
+      '-1,"unit":"xp","goal":600',
+      '1,"unit":"gold","goal":9',
+    ]
+    for (const save of [...saves, ...odd.map((rest) => `{"measure":{"value":${rest},"done":true}}`)]) {
+      expect(await grade(save)).toBeNull()
     }
   })
 

@@ -72,9 +72,13 @@ export function makeWorldFolder(): WorldFolder {
 }
 
 function startWorld(env: Record<string, string>): RunningWorld {
-  const child = spawn(process.execPath, [path.join(here, 'main.ts')], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [path.join(here, 'main.ts')], { env, stdio: 'pipe' })
   const waiting = new Map<number, (line: Record<string, unknown>) => void>()
-  const gone = once(child, 'exit')
+  const gone = once(child, 'close')
+  let complaint = ''
+  child.stderr.on('data', (text) => {
+    complaint += String(text)
+  })
   readline.createInterface({ input: child.stdout }).on('line', (line) => {
     const answer = JSON.parse(line) as Record<string, unknown>
     waiting.get(answer.id as number)?.(answer)
@@ -88,7 +92,7 @@ function startWorld(env: Record<string, string>): RunningWorld {
       child.stdin.write(`${JSON.stringify({ id, op, ...rest })}\n`)
       const answered = new Promise<Record<string, unknown>>((resolve) => waiting.set(id, resolve))
       const died = gone.then(([code, signal]) => {
-        throw new Error(`the world ended (${code ?? signal}) before it answered ${op}`)
+        throw new Error(`the world ended (${code ?? signal}) before it answered ${op}: ${complaint}`)
       })
       return Promise.race([answered, died])
     },

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { frameOf } from './frame.ts'
-import { layOut, placesOf, skillNames, waysFrom } from './land.ts'
+import { layOut, masteryXp, placesOf, skillNames, waysFrom } from './land.ts'
 import { act, misuse } from './rules.ts'
 import { begin, objectives, readState, type State } from './state.ts'
 
@@ -21,6 +21,23 @@ const plays = seeds.chain((seed) => fc.tuple(fc.constant(seed), fc.array(actions
 
 function play(state: State, actions: string[][]): State {
   return actions.reduce((now, args, i) => act(now, `k${i}`, args).state, state)
+}
+
+/** What a sensible player does next; null once everything is mastered. */
+function sensible(state: State): string[] | null {
+  const land = layOut(state.seed)
+  const trade = land.trades.find(({ skill }) => state.xp[skill] < masteryXp)
+  if (!trade) return null
+  if (state.place === land.camp) {
+    if (state.bag > 0) return ['unload']
+    if (state.stamina < land.staminaMax) return ['rest']
+    if (state.tools[trade.skill] <= land.bagSize) return ['repair', trade.tool]
+    return ['go', trade.via ?? trade.place]
+  }
+  const isSpent = state.bag === land.bagSize || state.tools[trade.skill] === 0 || state.stamina < land.gatherCost + 2
+  if (state.place === trade.place && !isSpent) return ['gather', trade.resource]
+  if (state.place === trade.via && state.bag === 0 && !isSpent) return ['go', trade.place]
+  return ['go', waysFrom(land, state.place)[0] as string]
 }
 
 describe('the rules of hollowmere', () => {
@@ -75,6 +92,24 @@ describe('the rules of hollowmere', () => {
   it('give another land for another seed', () => {
     const lands = new Set(Array.from({ length: 50 }, (_, seed) => JSON.stringify(layOut(seed))))
     expect(lands.size).toBe(50)
+  })
+
+  it('can be won with any seed, one action a call, in 110 to 220 actions with answers of 60 to 240 characters', () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        let state = begin(seed, 'skills')
+        for (let args = sensible(state); args && state.count <= 220; args = sensible(state)) {
+          const { state: next, answer } = act(state, `k${state.count}`, args)
+          expect(answer).toMatchObject({ code: 0, text: expect.stringMatching(/^[^\n]+\n\[[a-z-]+\] stamina /) })
+          expect(answer.text.length).toBeGreaterThanOrEqual(60)
+          expect(answer.text.length).toBeLessThanOrEqual(240)
+          state = next
+        }
+        expect(objectives.skills?.(state)).toMatchObject({ value: 600, done: true })
+        expect(state.count).toBeGreaterThanOrEqual(110)
+        expect(state.count).toBeLessThanOrEqual(220)
+      }),
+    )
   })
 
   it('name every action to whoever writes something that is none', () => {

@@ -70,6 +70,12 @@ export function begin(seed: number, objective: string): State {
   }
 }
 
+/** The state in a text that `save` gave. @throws Error that names the first thing wrong with it. */
+export function stateIn(save: string): State {
+  const raw = JSON.parse(save) as { state?: unknown } | null
+  return readState(JSON.stringify(raw?.state ?? null))
+}
+
 /** Reads a state that `JSON.stringify` wrote. @throws Error that names the first thing wrong with it. */
 export function readState(text: string): State {
   const raw: unknown = JSON.parse(text)

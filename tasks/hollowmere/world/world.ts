@@ -1,7 +1,7 @@
 import { frameOf } from './frame.ts'
 import { Journal } from './journal.ts'
 import { act, misuse } from './rules.ts'
-import { type Answer, begin, type Measure, objectives, readState, type State } from './state.ts'
+import { type Answer, begin, type Measure, objectives, readState, type State, stateIn } from './state.ts'
 
 /** Entries after which the journal is folded into a snapshot. */
 const foldAfter = 256
@@ -65,13 +65,14 @@ export class World {
     return frameOf(this.now())
   }
 
+  /** The measure and the state as one JSON text, the measure first: graders read it, `load` reads the state. */
   save(): string {
-    return JSON.stringify(this.now())
+    return JSON.stringify({ measure: this.probe(), state: this.now() })
   }
 
   /** Becomes a saved world, durably; needs no `init` before. @throws Error that says what is wrong with `text`; nothing has changed then. */
   load(text: string): void {
-    const state = readState(text)
+    const state = stateIn(text)
     this.journal.restart(JSON.stringify(state))
     this.state = state
   }
