@@ -83,6 +83,15 @@ export interface ToolRow {
   durationMs: number
 }
 
+/** One version of an artifact; the value is the blob `hash`. */
+export interface ArtifactVersion {
+  name: string
+  version: number
+  hash: string
+  sizeBytes: number
+  at: number
+}
+
 /** A model request as a delta against an earlier one; `items` in order: instructions and tools first, then input items. */
 export interface RequestDraft {
   agent: string
@@ -111,6 +120,8 @@ export interface StoredRequest {
  * A writer thread owns the database; `append` resolves once the events are on disk, and followers see them only then.
  */
 export interface History {
+  /** Why it is open for reading only (what failed to verify, in plain words); null: it is not. */
+  readonly problem: string | null
   /**
    * Adds events at the end, atomically and in order. Concurrent callers share a commit.
    * @throws KernelError `invalid` (schema, or over 256 KiB as JSON), `unavailable` (the store cannot write; nothing was added).
@@ -159,6 +170,11 @@ export interface History {
     task: string,
     limit: number,
   ): Promise<{ seq: number; step: number | null; index: number; kind: string; costNanoUsd: number | null }[]>
+
+  /** Every version of an artifact in the agent's lineage, oldest first. An event `artifact.written` must carry the next. */
+  artifactVersions(agent: string, name: string): Promise<ArtifactVersion[]>
+  /** The latest version of each artifact whose name starts with `prefix`, by name. */
+  artifactNames(agent: string, prefix: string): Promise<ArtifactVersion[]>
 
   /** Checks every hash link, payload, blob reference of events and the signed head kept outside the database. */
   verify(options?: { full?: boolean }): Promise<VerifyReport>

@@ -1,0 +1,63 @@
+import type { Store } from '../store/store.ts'
+import type { Progress } from '../wire/events.ts'
+import type { ActivationRow, History, StepRow, TaskTotals, ToolRow } from './history.ts'
+
+type Reports = Pick<History, 'steps' | 'activations' | 'totals' | 'tools' | 'repeatedCalls' | 'byModel' | 'cacheBreaks'>
+
+/** Sums as the store names them. */
+interface Sums {
+  uncached: number
+  cacheRead: number
+  cacheWrite: number
+  output: number
+  reasoning: number
+  calls: number
+  failed: number
+  costNanoUsd: number | null
+}
+
+type StoredStep = Sums &
+  Omit<StepRow, 'modelCalls' | 'failedCalls' | 'cacheBreak'> & {
+    breakSeq: number | null
+    breakIndex: number | null
+    breakKind: string | null
+  }
+
+/** Reports from what the writer summed up, never from the log. */
+export function createReports(store: Pick<Store, 'query'>): Reports {
+  return {
+    async steps(task, { afterTurn = -1, afterStep = Number.MAX_SAFE_INTEGER } = {}) {
+      const rows = (await store.query('steps', task, afterTurn, afterStep)) as StoredStep[]
+      return rows.map(({ breakSeq, breakIndex, breakKind, ...row }) => ({
+        ...renamed(row),
+        cacheBreak: breakSeq === null ? null : { seq: breakSeq, index: breakIndex ?? 0, kind: breakKind ?? '' },
+      }))
+    },
+    async activations(task) {
+      const rows = (await store.query('activations', task)) as (Sums & ActivationRow)[]
+      return rows.map(renamed)
+    },
+    async totals({ sinceMs = null, ...scope }) {
+      const row = (await store.query('totals', scope, sinceMs)) as Sums & { steps: number; progress: Progress | null }
+      return renamed(row) satisfies TaskTotals
+    },
+    tools: async (scope) => (await store.query('tools', scope)) as ToolRow[],
+    async byModel(scope) {
+      const rows = await store.query('byModel', scope)
+      return rows as Awaited<ReturnType<History['byModel']>>
+    },
+    async repeatedCalls(task, limit) {
+      const rows = await store.query('repeatedCalls', task, limit)
+      return rows as Awaited<ReturnType<History['repeatedCalls']>>
+    },
+    async cacheBreaks(task, limit) {
+      const rows = await store.query('cacheBreaks', task, limit)
+      return rows as Awaited<ReturnType<History['cacheBreaks']>>
+    },
+  }
+}
+
+function renamed<T extends { calls: number; failed: number }>(row: T) {
+  const { calls, failed, ...rest } = row
+  return { ...rest, modelCalls: calls, failedCalls: failed }
+}

@@ -1,0 +1,163 @@
+import { KernelError } from '../errors.ts'
+import { lineage } from './lineage.ts'
+import { createPages, type PageOptions, type PageRows, type PageView } from './pages.ts'
+import { itemsOf } from './requests.ts'
+import { spendColumns, spendSums } from './spend.ts'
+import type { Connection } from './sqlite.ts'
+import { type Verification, verifyHistory } from './verification.ts'
+
+export interface Scope {
+  task?: string
+  agent?: string
+}
+
+export interface ArtifactRow {
+  name: string
+  version: number
+  hash: string
+  sizeBytes: number
+  at: number
+}
+
+const forever = Number.MAX_SAFE_INTEGER
+
+/** What a reader thread answers, by name. Each method's arguments and result pass by structured clone. */
+export function createQueries(db: Connection, dataDir: string) {
+  const { page } = createPages(db)
+  // Of SQLite's own, only LIKE ignores case, and only that of ASCII.
+  db.function('contains', { deterministic: true }, (data, folded) =>
+    typeof data === 'string' && data.toLowerCase().includes(String(folded)) ? 1 : 0,
+  )
+  const blob = db.prepare('SELECT bytes FROM blobs WHERE hash = ?').pluck()
+  const granted = db.prepare('SELECT 1 FROM grants WHERE agent = ? AND hash = ? AND seq <= ?')
+  const request = db.prepare('SELECT agent, task, model FROM requests WHERE id = ?')
+  const versions = db.prepare(`SELECT name, version, hash, size_bytes AS sizeBytes, at FROM artifacts
+    WHERE agent = ? AND name = ? AND seq <= ? ORDER BY version`)
+  const names = db.prepare(`SELECT name, max(version) AS version, hash, size_bytes AS sizeBytes, at FROM artifacts
+    WHERE agent = ? AND seq <= ? AND substr(name, 1, length(?)) = ? GROUP BY name ORDER BY name`)
+
+  /** Sums of a table of spend over a task, an agent, or all. */
+  function where(scope: Scope): { sql: string; values: string[] } {
+    const conditions = [
+      ...(scope.task === undefined ? [] : ['task = ?']),
+      ...(scope.agent === undefined ? [] : ['agent = ?']),
+    ]
+    const values = [scope.task, scope.agent].filter((value) => value !== undefined)
+    return { sql: conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`, values }
+  }
+
+  const methods = {
+    read: (view: PageView, options: PageOptions): PageRows => page(view, options),
+
+    search(view: PageView, text: string, options: Pick<PageOptions, 'task' | 'limit' | 'before'>): PageRows {
+      // As it stands in the payload: JSON with its escapes.
+      const folded = JSON.stringify(text).slice(1, -1).toLowerCase()
+      return page(view, { ...options, order: 'desc' }, { sql: 'contains(data, ?)', value: folded })
+    },
+
+    blob: (hash: string): Buffer | null => (blob.get(hash) as Buffer | undefined) ?? null,
+    hasBlob: (hash: string): boolean => blob.get(hash) !== undefined,
+    mayRead: (agent: string, hash: string): boolean =>
+      lineage(db, agent, forever).some((stretch) => granted.get(stretch.agent, hash, stretch.upTo) !== undefined),
+
+    request(id: number): { agent: string; task: string; model: string; items: { kind: string; hash: string }[] } {
+      const row = request.get(id) as { agent: string; task: string; model: string } | undefined
+      if (row === undefined) throw new KernelError('not-found', `no request ${id}`)
+      return { ...row, items: itemsOf(db, id) }
+    },
+
+    steps: (task: string, afterTurn: number, afterStep: number) =>
+      db
+        .prepare(`SELECT task, turn, step, activation, revision, at, tool_calls AS toolCalls, progress,
+          break_seq AS breakSeq, break_index AS breakIndex, break_kind AS breakKind, ${spendColumns}
+          FROM step_rollup WHERE task = ? AND (turn, step) > (?, ?) ORDER BY turn, step`)
+        .all(task, afterTurn, afterStep),
+
+    activations: (task: string) =>
+      db
+        .prepare(`SELECT task, agent, activation, revision, steps, progress_from AS progressFrom, progress_to AS progressTo,
+          ${spendColumns} FROM activation_rollup WHERE task = ? ORDER BY activation`)
+        .all(task),
+
+    totals(scope: Scope, sinceMs: number | null) {
+      const { sql, values } = where(scope)
+      const and = sql === '' ? 'WHERE' : `${sql} AND`
+      const sums =
+        sinceMs === null
+          ? db.prepare(`SELECT ${spendSums} FROM model_rollup ${sql}`).get(...values)
+          : db
+              .prepare(`SELECT ${spendSums} FROM minute_rollup ${and} minute >= ?`)
+              .get(...values, Math.floor(sinceMs / 60_000))
+      const steps =
+        sinceMs === null
+          ? db
+              .prepare(`SELECT coalesce(sum(steps), 0) FROM activation_rollup ${sql}`)
+              .pluck()
+              .get(...values)
+          : db
+              .prepare(`SELECT count(*) FROM step_rollup ${and} at >= ?`)
+              .pluck()
+              .get(...values, sinceMs)
+      const progress = db
+        .prepare(`SELECT value, goal, unit, source FROM progress ${sql} ORDER BY seq DESC LIMIT 1`)
+        .get(...values)
+      return { ...(sums as object), steps, progress: progress ?? null }
+    },
+
+    tools(scope: Scope) {
+      const { sql, values } = where(scope)
+      return db
+        .prepare(`SELECT name, sum(calls) AS calls, sum(errors) AS errors, sum(interrupted) AS interrupted,
+          sum(output_bytes) AS outputBytes, sum(duration_ms) AS durationMs
+          FROM tool_rollup ${sql} GROUP BY name ORDER BY calls DESC, name`)
+        .all(...values)
+    },
+
+    byModel(scope: Scope) {
+      const { sql, values } = where(scope)
+      return db
+        .prepare(`SELECT model, ${spendSums} FROM model_rollup ${sql} GROUP BY model ORDER BY calls DESC, model`)
+        .all(...values)
+    },
+
+    repeatedCalls: (task: string, limit: number) =>
+      db
+        .prepare(`SELECT name, arguments, count FROM repeated_calls WHERE task = ? AND count > 1
+          ORDER BY count DESC, name LIMIT ?`)
+        .all(task, limit),
+
+    cacheBreaks: (task: string, limit: number) =>
+      db
+        .prepare(`SELECT seq, step, item AS "index", kind, cost_nano_usd AS costNanoUsd FROM cache_breaks
+          WHERE task = ? ORDER BY seq DESC LIMIT ?`)
+        .all(task, limit),
+
+    artifactVersions(agent: string, name: string): ArtifactRow[] {
+      return lineage(db, agent, forever).flatMap(
+        (stretch) => versions.all(stretch.agent, name, stretch.upTo) as ArtifactRow[],
+      )
+    },
+
+    /** The latest version of each, by name. */
+    artifactNames(agent: string, prefix: string): ArtifactRow[] {
+      const latest = new Map<string, ArtifactRow>()
+      for (const stretch of lineage(db, agent, forever)) {
+        for (const row of names.all(stretch.agent, stretch.upTo, prefix, prefix) as ArtifactRow[])
+          latest.set(row.name, row)
+      }
+      return [...latest.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+    },
+
+    verify: (full: boolean): Verification => verifyHistory(db, dataDir, full),
+  }
+
+  return {
+    run(query: string, args: unknown[]): unknown {
+      if (!Object.hasOwn(methods, query)) throw new KernelError('internal', `no query ${query}`)
+      return (methods as unknown as Record<string, (...args: unknown[]) => unknown>)[query]?.(...args)
+    },
+    methods,
+  }
+}
+
+export type Queries = ReturnType<typeof createQueries>['methods']

@@ -1,0 +1,78 @@
+import type { EventData, TokenUsage } from '../wire/events.ts'
+import type { Connection } from './sqlite.ts'
+
+export interface Spend extends TokenUsage {
+  calls: number
+  failed: number
+  costNanoUsd: number
+  /** Calls whose cost is not known: one of them makes the sum unknown. */
+  unpriced: number
+}
+
+/** What one call adds to every sum. A call's own figures are those of all its attempts. */
+export function spendOf(call: EventData<'model.called'>): Spend {
+  const usage = call.usage ?? { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+  return {
+    ...usage,
+    calls: 1,
+    failed: call.status === 'failed' || call.status === 'aborted' ? 1 : 0,
+    costNanoUsd: call.costNanoUsd ?? 0,
+    unpriced: call.costNanoUsd === null ? 1 : 0,
+  }
+}
+
+const columns = [
+  'uncached',
+  'cache_read',
+  'cache_write',
+  'output',
+  'reasoning',
+  'calls',
+  'failed',
+  'cost_nano_usd',
+  'unpriced',
+]
+const values = (spend: Spend) => [
+  spend.uncached,
+  spend.cacheRead,
+  spend.cacheWrite,
+  spend.output,
+  spend.reasoning,
+  spend.calls,
+  spend.failed,
+  spend.costNanoUsd,
+  spend.unpriced,
+]
+
+/** Adds to the sums. Rows of steps and activations must be there; those by model and minute are made. */
+export function spendTables(db: Connection) {
+  const update = (table: string, key: string) =>
+    db.prepare(`UPDATE ${table} SET ${columns.map((name) => `${name} = ${name} + ?`).join(', ')} WHERE ${key}`)
+  const upsert = (table: string, keys: string[]) =>
+    db.prepare(`INSERT INTO ${table} (${[...keys, ...columns].join(', ')})
+      VALUES (${[...keys, ...columns].map(() => '?').join(', ')})
+      ON CONFLICT DO UPDATE SET ${columns.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`)
+  const step = update('step_rollup', 'task = ? AND turn = ? AND step = ?')
+  const activation = update('activation_rollup', 'task = ? AND activation = ?')
+  const model = upsert('model_rollup', ['agent', 'task', 'model'])
+  const minute = upsert('minute_rollup', ['minute', 'agent', 'task'])
+  return {
+    step: (task: string, turn: number | null, number: number | null, spend: Spend) =>
+      step.run(...values(spend), task, turn, number),
+    activation: (task: string, number: number, spend: Spend) => activation.run(...values(spend), task, number),
+    model: (agent: string, task: string, name: string, spend: Spend) => model.run(agent, task, name, ...values(spend)),
+    minute: (at: number, agent: string, task: string, spend: Spend) => minute.run(at, agent, task, ...values(spend)),
+  }
+}
+
+/** Selects the sums over some rows as `Spend` has them. */
+export const spendSums = `
+  coalesce(sum(uncached), 0) AS uncached, coalesce(sum(cache_read), 0) AS cacheRead,
+  coalesce(sum(cache_write), 0) AS cacheWrite, coalesce(sum(output), 0) AS output,
+  coalesce(sum(reasoning), 0) AS reasoning, coalesce(sum(calls), 0) AS calls, coalesce(sum(failed), 0) AS failed,
+  CASE WHEN coalesce(sum(unpriced), 0) = 0 THEN coalesce(sum(cost_nano_usd), 0) END AS costNanoUsd`
+
+/** Selects one row's sums. */
+export const spendColumns = `
+  uncached, cache_read AS cacheRead, cache_write AS cacheWrite, output, reasoning, calls, failed,
+  CASE WHEN unpriced = 0 THEN cost_nano_usd END AS costNanoUsd`

@@ -1,0 +1,90 @@
+// The one place that opens SQLite, so that no connection can miss a pragma.
+import Database from 'better-sqlite3'
+import { KernelError } from '../errors.ts'
+
+export type Connection = Database.Database
+export type Statement = Database.Statement
+
+/** A locked database is waited for this long before a write gives up, ms. */
+export const busyTimeoutMs = 15_000
+
+/**
+ * The writer's connection: every commit is on disk when it returns.
+ * @throws KernelError `unavailable` where the file cannot be opened, is no database, or durable commits cannot be had.
+ */
+export function openForWriting(file: string): Connection {
+  return opening(file, () => {
+    const db = new Database(file, { timeout: busyTimeoutMs })
+    // Both take effect only before the first table exists, or before the journal is a WAL.
+    db.pragma('page_size = 8192')
+    db.pragma('auto_vacuum = NONE')
+    db.pragma('journal_mode = WAL')
+    // After journal_mode: entering WAL would otherwise leave a build's own default, which may lose commits at a power loss.
+    db.pragma('synchronous = FULL')
+    // Without it, REPLACE deletes a row without firing the trigger that forbids deleting.
+    db.pragma('recursive_triggers = ON')
+    db.pragma('foreign_keys = ON')
+    db.pragma('trusted_schema = OFF')
+    db.pragma('secure_delete = ON')
+    db.pragma('cache_size = -32000')
+    const durable = { journal_mode: 'wal', synchronous: 2, recursive_triggers: 1, foreign_keys: 1 }
+    for (const [pragma, wanted] of Object.entries(durable)) {
+      const found = db.pragma(pragma, { simple: true })
+      if (found !== wanted) throw new Error(`PRAGMA ${pragma} is ${String(found)} and must be ${wanted}`)
+    }
+    return db
+  })
+}
+
+/** A connection that cannot write. Sees every commit made before each statement. */
+export function openForReading(file: string): Connection {
+  return opening(file, () => {
+    const db = new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
+    db.pragma('trusted_schema = OFF')
+    db.pragma('query_only = ON')
+    db.pragma('cache_size = -32000')
+    return db
+  })
+}
+
+/** A small file with no durability of its own, for locks and for what can be built anew. */
+export function openPlain(file: string, timeoutMs: number): Connection {
+  return opening(file, () => new Database(file, { timeout: timeoutMs }))
+}
+
+export function openInMemory(): Connection {
+  return new Database(':memory:')
+}
+
+export function sqliteCode(error: unknown): string | null {
+  return error instanceof Database.SqliteError ? error.code : null
+}
+
+/** What an error of SQLite means for the caller, and what to do about it. */
+export function explain(error: unknown, file: string): KernelError {
+  if (error instanceof KernelError) return error
+  const code = sqliteCode(error) ?? ''
+  const text = error instanceof Error ? error.message : String(error)
+  const meaning = code.startsWith('SQLITE_FULL')
+    ? 'the disk is full; free some space and try again'
+    : /^SQLITE_(BUSY|LOCKED)/.test(code)
+      ? `another program has kept it locked for ${busyTimeoutMs / 1000} s; close that program and try again`
+      : /^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code)
+        ? 'it cannot be opened for writing; check the permissions of the file and its folder'
+        : /^SQLITE_(CORRUPT|NOTADB)/.test(code)
+          ? 'it is damaged; keep it aside and restore a backup'
+          : /^SQLITE_IOERR/.test(code)
+            ? 'the disk reported an error; check the disk'
+            : 'the operation failed'
+  return new KernelError('unavailable', `${file}: ${meaning} (${code === '' ? text : `${code}: ${text}`})`, {
+    cause: error,
+  })
+}
+
+function opening(file: string, open: () => Connection): Connection {
+  try {
+    return open()
+  } catch (error) {
+    throw explain(error, file)
+  }
+}
