@@ -9,6 +9,10 @@ export interface TaskFolders {
   policy: string
   journal: string
   socket: string
+  /** Copy of the world program, so that what runs does not change when the pack does. */
+  program: string
+  /** Holds bin/, the commands that the world offers: all of it that the task sandbox sees. */
+  commands: string
 }
 
 /** Uid and gid that boxes run as where the kernel is root; an ordinary user's boxes run as that user. */
@@ -22,6 +26,8 @@ export function taskFolders(boxesDir: string, task: string): TaskFolders {
     policy: join(base, 'policy'),
     journal: join(base, 'journal'),
     socket: join(base, 'socket'),
+    program: join(base, 'program'),
+    commands: join(base, 'commands'),
   }
 }
 
@@ -31,7 +37,11 @@ async function own(path: string): Promise<void> {
 }
 
 /** Makes the folders of a new task and copies the pack's environment into the workdir, before anything of the agent's runs. */
-export async function createFolders(folders: TaskFolders, environment: string | null): Promise<void> {
+export async function createFolders(
+  folders: TaskFolders,
+  environment: string | null,
+  program: string | null,
+): Promise<void> {
   for (const dir of [folders.base, folders.root, folders.policy, folders.journal, folders.socket])
     await mkdir(dir, { recursive: true })
   for (const place of ['task', 'home', 'opt', 'tmp']) {
@@ -39,6 +49,11 @@ export async function createFolders(folders: TaskFolders, environment: string | 
     await own(join(folders.root, place))
   }
   for (const dir of [folders.policy, folders.journal, folders.socket]) await own(dir)
+  if (program !== null) {
+    await rm(folders.program, { recursive: true, force: true })
+    await cp(program, folders.program, { recursive: true, dereference: true })
+    await cp(join(program, 'bin'), join(folders.commands, 'bin'), { recursive: true, dereference: true })
+  }
   if (environment !== null) {
     const skip = new Set(['Dockerfile', 'docker-compose.yaml'])
     await cp(environment, join(folders.root, 'task'), {

@@ -126,7 +126,7 @@ export class Run implements ActivationTarget {
       mounts: {
         root: folders.root,
         policy: folders.policy,
-        ...(pack.world === null ? {} : { socket: folders.socket, program: pack.world.dir }),
+        ...(pack.world === null ? {} : { socket: folders.socket, program: folders.commands }),
       },
       workdir: pack.workdir,
     }
@@ -231,7 +231,7 @@ export class Run implements ActivationTarget {
     const report = await provider.report()
     requireBox(report)
     if (!started) {
-      await createFolders(taskFolders(boxesDir, this.task), pack.environment)
+      await createFolders(taskFolders(boxesDir, this.task), pack.environment, pack.world?.dir ?? null)
       await guardian.layPolicy(this.agent, this.box(), this.task)
       failpoint('task:before-started')
       await history.append([

@@ -42,7 +42,7 @@ export async function startWorld(
   const box = await provider.start({
     profile: 'world',
     label: `${label}.world`,
-    mounts: { program: pack.world.dir, journal: folders.journal, socket: folders.socket },
+    mounts: { program: folders.program, journal: folders.journal, socket: folders.socket },
     argv: ['/exodesk/bin/node', '/world/program/main.ts'],
     cwd: '/world',
   })

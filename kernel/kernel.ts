@@ -1,0 +1,291 @@
+import { mkdir, readdir, readFile } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { createArtifacts } from './artifacts/store.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { keysFromEnvironment } from './credentials/environment.ts'
+import { KernelError } from './errors.ts'
+import { createExecutors } from './executor/executors.ts'
+import { createGuardian } from './guardian/mechanism.ts'
+import type { History } from './history/history.ts'
+import { openHistory } from './history/open.ts'
+import { ModelCards } from './models/cards.ts'
+import { createGateway } from './models/gateway.ts'
+import { createPriceTable } from './models/prices.ts'
+import { createTokenCounter } from './models/tokens.ts'
+import { createRouter, type OperatorRouter } from './operator/router.ts'
+import { createRevisions } from './revisions/trees.ts'
+import * as files from './sandbox/files.ts'
+import { intakePolicy, layPolicy } from './sandbox/intake.ts'
+import { localProvider } from './sandbox/local.ts'
+import type { TreeFile } from './sandbox/sandbox.ts'
+import { listPacks } from './tasks/pack.ts'
+import { createTasks } from './tasks/registry.ts'
+import type { Tasks } from './tasks/tasks.ts'
+import { draft, type EventData } from './wire/events.ts'
+import type { HostStatus, PackRow } from './wire/operator.ts'
+
+export interface KernelConfig {
+  /** Everything durable; created where it is missing. A second kernel on it is refused. */
+  dataDir: string
+  host: EventData<'kernel.started'>['host']
+  version: string
+  /** Taken once, here: where keys are looked up by name. */
+  env: Record<string, string | undefined>
+  resources: KernelResources
+  simulator: Simulator
+  clock?: Clock
+  /** Steps of probation of a new activation. Default 10. */
+  probationSteps?: number
+  turnLimits?: { maxSteps: number; maxMs: number }
+}
+
+/** What ships with the app, by host path. */
+export interface KernelResources {
+  /** Node 24, for boxes. */
+  node: string
+  /** Type checker and its libraries, for the check box. */
+  checker: { host: string; at: string }[]
+  /** Entry of the store's threads; absent: from source. */
+  writer?: string
+  /** Folder of the starting policy. */
+  seed: string
+  /** File whose text is written as wire.d.ts beside every revision. */
+  wire: string
+  /** Folder that relative packs are looked up in, and the folder of bundled ones. */
+  packsRoot: string
+  packs: string
+}
+
+/** The offline model server; started by the host at first use. */
+export interface Simulator {
+  /** Models that it plays, known without starting it. */
+  models: { name: string; description: string }[]
+  /** Its base URL, without `/v1`. */
+  start(): Promise<{ origin: string }>
+}
+
+export interface Kernel {
+  readonly operator: OperatorRouter
+  readonly history: History
+  readonly tasks: Tasks
+  status(): Promise<HostStatus>
+  /** Quit: running tasks are interrupted and go on at the next start. */
+  close(): Promise<void>
+}
+
+/**
+ * Puts the kernel together, recovers what a kill left open, and lets the tasks that were not over go on.
+ * @throws KernelError `conflict` (another host holds the data directory), `internal` or `unavailable` (the store; says what to do).
+ */
+export async function openKernel(config: KernelConfig): Promise<Kernel> {
+  const clock = config.clock ?? systemClock
+  const startedAt = clock.now()
+  const boxesDir = join(config.dataDir, 'boxes')
+  const { resources } = config
+  const history = await openHistory({ dataDir: config.dataDir, clock, writerUrl: resources.writer })
+  await mkdir(boxesDir, { recursive: true })
+  const provider = localProvider({
+    boxesDir,
+    nodePath: resources.node,
+    checkerMounts: resources.checker,
+    clock,
+  })
+  const cards = new ModelCards()
+  const keys = keysFromEnvironment(config.env)
+  const gateway = createGateway({ clock, prices: createPriceTable({ cards }), cards, keys })
+  const artifacts = createArtifacts({ history })
+  const revisions = createRevisions({ history, boxesDir, wireSource: await readFile(resources.wire, 'utf8') })
+  const executors = createExecutors({
+    history,
+    artifacts,
+    revisions,
+    gateway,
+    provider,
+    clock,
+    files,
+    tokens: createTokenCounter(),
+    policy: () => guardian,
+  })
+  const guardian = await createGuardian({
+    history,
+    revisions,
+    artifacts,
+    provider,
+    clock,
+    executors: () => executors,
+    intake: { intakePolicy, layPolicy },
+    probationSteps: config.probationSteps ?? 10,
+  })
+  const simulatedNames = new Set(config.simulator.models.map((model) => model.name))
+  const tasks = await createTasks({
+    history,
+    gateway,
+    guardian,
+    executors,
+    provider,
+    clock,
+    boxesDir,
+    packsRoot: resources.packsRoot,
+    turnLimits: config.turnLimits ?? { maxSteps: 50, maxMs: 30 * 60_000 },
+    seed: () => readSeed(resources.seed),
+    isSimulated: (name) => simulatedNames.has(name),
+    async resolveModel(choice, seed) {
+      if (!choice.simulated) return choice
+      const { origin } = await config.simulator.start()
+      const baseUrl = `${origin}/seed/${seed}/v1`
+      await cards.load(baseUrl)
+      return { ...choice, baseUrl }
+    },
+  })
+
+  await history.append([
+    draft(
+      'kernel.started',
+      { version: config.version, host: config.host, node: process.versions.node, pid: process.pid },
+      { actor: 'kernel' },
+    ),
+  ])
+  const recovered = await recover()
+  let verified = await verifyQuickly()
+  await tasks.proceed()
+
+  async function recover(): Promise<HostStatus['recovered']> {
+    const report = await provider.report()
+    const boxesReaped = report.available ? await provider.reap() : 0
+    const work = await tasks.recover()
+    const policy = await guardian.recover()
+    const closed = work.openCallsClosed + work.turnsInterrupted + policy.activationsResolved + policy.checksRestarted
+    if (work.tasks.length === 0 && closed + boxesReaped === 0) return null
+    const parts = [
+      work.tasks.length > 0 && `${work.tasks.join(', ')} ${work.tasks.length === 1 ? 'goes' : 'go'} on`,
+      work.turnsInterrupted > 0 && `${count(work.turnsInterrupted, 'turn')} had been interrupted`,
+      work.openCallsClosed > 0 && `${count(work.openCallsClosed, 'tool call')} closed with unknown effect`,
+      policy.activationsResolved > 0 && `${count(policy.activationsResolved, 'activation')} resolved`,
+      policy.checksRestarted > 0 && `${count(policy.checksRestarted, 'check')} started again`,
+      boxesReaped > 0 && `${count(boxesReaped, 'box', 'boxes')} left behind ended`,
+    ].filter((part) => part !== false)
+    const summary = `Recovered ${history.head()?.seq ?? 0} events: ${parts.join('; ')}.`
+    const [event] = await history.append([
+      draft(
+        'kernel.recovered',
+        {
+          summary,
+          openCallsClosed: work.openCallsClosed,
+          turnsInterrupted: work.turnsInterrupted,
+          reservationsCharged: 0,
+          activationsResolved: policy.activationsResolved,
+          boxesReaped,
+          tasks: work.tasks,
+        },
+        { actor: 'kernel' },
+      ),
+    ])
+    return { at: event?.at ?? clock.now(), summary }
+  }
+
+  async function verifyQuickly(): Promise<HostStatus['verified']> {
+    const report = await history.verify()
+    return { ok: report.ok, events: report.events, at: clock.now(), problem: report.problem }
+  }
+
+  async function status(): Promise<HostStatus> {
+    const midnight = new Date(clock.now()).setHours(0, 0, 0, 0)
+    const [sandbox, today, waiting, all] = await Promise.all([
+      provider.report(),
+      history.totals({ sinceMs: midnight }),
+      guardian.list({ waiting: true }),
+      tasks.list(),
+    ])
+    const input = today.uncached + today.cacheRead + today.cacheWrite
+    const running = all.filter((task) => task.state !== 'finished')
+    return {
+      version: config.version,
+      host: config.host,
+      dataDir: config.dataDir,
+      startedAt,
+      sandbox: {
+        available: sandbox.available,
+        provider: sandbox.available ? sandbox.name : null,
+        detail: sandbox.detail,
+        reason: sandbox.reason ?? null,
+        fix: sandbox.fix ?? null,
+      },
+      recovered,
+      verified,
+      running: running.filter((task) => task.state !== 'paused' && task.state !== 'interrupted').length,
+      decisions: waiting.length,
+      todayNanoUsd: today.costNanoUsd,
+      todaySimulated: all.some((task) => task.model.simulated && task.lastEventAt >= midnight),
+      cachedShare: input === 0 ? null : today.cacheRead / input,
+      models: config.simulator.models.map((model) => ({ ...model, simulated: true })),
+      unattended: running.some((task) => task.approve === 'all'),
+      lastSeq: history.head()?.seq ?? 0,
+    }
+  }
+
+  async function packs(): Promise<PackRow[]> {
+    const report = await provider.report()
+    const found = await listPacks(resources.packs)
+    return found.map((pack) => {
+      const path = relative(resources.packsRoot, 'dir' in pack ? pack.dir : pack.pack)
+        .split(sep)
+        .join('/')
+      if ('problem' in pack) {
+        return { pack: path, name: path, description: '', goal: null, limits: noLimits, blocked: pack.problem }
+      }
+      return {
+        pack: path,
+        name: pack.name,
+        description: pack.description,
+        goal: pack.goal === null ? null : { ...pack.goal, source: 'measured' as const },
+        limits: { ...noLimits, maxSteps: pack.maxSteps, maxMs: pack.timeoutMs },
+        blocked: pack.blocked ?? (report.available ? null : (report.reason ?? report.detail)),
+      }
+    })
+  }
+
+  const operator = createRouter({
+    history,
+    guardian,
+    revisions,
+    tasks,
+    packs,
+    status,
+    verified: (report) => {
+      verified = { ok: report.ok, events: report.events, at: clock.now(), problem: report.problem }
+    },
+  })
+
+  return {
+    operator,
+    history,
+    tasks,
+    status,
+    async close() {
+      await tasks.close()
+      await guardian.close()
+      await executors.close()
+      await provider.close()
+      await history.close()
+    },
+  }
+}
+
+const noLimits = { budgetNanoUsd: null, budgetTokens: null, maxSteps: null, maxMs: null }
+
+function count(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`
+}
+
+/** The starting policy as a tree; its tests are not part of it. */
+async function readSeed(dir: string): Promise<TreeFile[]> {
+  const files: TreeFile[] = []
+  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
+    const path = relative(dir, join(entry.parentPath, entry.name)).split(sep).join('/')
+    if (!entry.isFile() || path.startsWith('tests/') || path === 'tsconfig.json' || !/\.(ts|md)$/.test(path)) continue
+    files.push({ path, text: await readFile(join(dir, path), 'utf8') })
+  }
+  if (!files.some((file) => file.path === 'main.ts'))
+    throw new KernelError('internal', `the starting policy at ${dir} has no main.ts`)
+  return files.sort((a, b) => (a.path < b.path ? -1 : 1))
+}
