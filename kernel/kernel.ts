@@ -8,7 +8,7 @@ import { createExecutors } from './executor/executors.ts'
 import { createGuardian } from './guardian/mechanism.ts'
 import type { History } from './history/history.ts'
 import { openHistory } from './history/open.ts'
-import { ModelCards } from './models/cards.ts'
+import { createModelCards, parseModelCards } from './models/cards.ts'
 import { createGateway } from './models/gateway.ts'
 import { createPriceTable } from './models/prices.ts'
 import { createTokenCounter } from './models/tokens.ts'
@@ -18,6 +18,7 @@ import * as files from './sandbox/files.ts'
 import { intakePolicy, layPolicy } from './sandbox/intake.ts'
 import { localProvider } from './sandbox/local.ts'
 import type { TreeFile } from './sandbox/sandbox.ts'
+import { holdLock } from './store/lock.ts'
 import { listPacks } from './tasks/pack.ts'
 import { createTasks } from './tasks/registry.ts'
 import type { Tasks } from './tasks/tasks.ts'
@@ -82,7 +83,16 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
   const startedAt = clock.now()
   const boxesDir = join(config.dataDir, 'boxes')
   const { resources } = config
-  const history = await openHistory({ dataDir: config.dataDir, clock, writerUrl: resources.writer })
+  const lock = holdLock(config.dataDir)
+  const history = await openHistory({
+    dataDir: config.dataDir,
+    clock,
+    version: config.version,
+    ...(resources.writer === undefined ? {} : { writerUrl: resources.writer }),
+  }).catch((error: unknown) => {
+    lock.release()
+    throw error
+  })
   await mkdir(boxesDir, { recursive: true })
   const provider = localProvider({
     boxesDir,
@@ -90,9 +100,10 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
     checkerMounts: resources.checker,
     clock,
   })
-  const cards = new ModelCards()
+  const cards = createModelCards()
   const keys = keysFromEnvironment(config.env)
-  const gateway = createGateway({ clock, prices: createPriceTable({ cards }), cards, keys })
+  const counter = createTokenCounter()
+  const gateway = createGateway({ clock, prices: createPriceTable({ cards }), cards, counter, keys: keys.get, redact: keys.redact })
   const artifacts = createArtifacts({ history })
   const revisions = createRevisions({ history, boxesDir, wireSource: await readFile(resources.wire, 'utf8') })
   const executors = createExecutors({
@@ -103,7 +114,7 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
     provider,
     clock,
     files,
-    tokens: createTokenCounter(),
+    tokens: counter,
     policy: () => guardian,
   })
   const guardian = await createGuardian({
@@ -133,7 +144,8 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
       if (!choice.simulated) return choice
       const { origin } = await config.simulator.start()
       const baseUrl = `${origin}/seed/${seed}/v1`
-      await cards.load(baseUrl)
+      const answer = await fetch(`${baseUrl}/models`, { redirect: 'error', signal: AbortSignal.timeout(10_000) })
+      cards.add(parseModelCards(await answer.json()))
       return { ...choice, baseUrl }
     },
   })
@@ -145,9 +157,9 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
       { actor: 'kernel' },
     ),
   ])
-  const recovered = await recover()
-  let verified = await verifyQuickly()
+  recovered = await recover()
   await tasks.proceed()
+  }
 
   async function recover(): Promise<HostStatus['recovered']> {
     const report = await provider.report()
@@ -185,7 +197,7 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
 
   async function verifyQuickly(): Promise<HostStatus['verified']> {
     const report = await history.verify()
-    return { ok: report.ok, events: report.events, at: clock.now(), problem: report.problem }
+    return { ok: report.ok && history.problem === null, events: report.events, at: clock.now(), problem: history.problem ?? report.problem }
   }
 
   async function status(): Promise<HostStatus> {
@@ -267,6 +279,7 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
       await executors.close()
       await provider.close()
       await history.close()
+      lock.release()
     },
   }
 }
