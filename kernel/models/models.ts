@@ -1,12 +1,18 @@
 import type { ErrorCode } from '../errors.ts'
 import type { ModelChoice, TokenUsage } from '../wire/events.ts'
 
-/** Price of one model, nano-dollars per token in each bucket. `null`: not known; never zero and never a neighbour's. */
-export interface ModelPrice {
+/** Nano-dollars per token in each bucket. `null`: not known; never zero and never a neighbour's. */
+export interface BucketPrices {
   uncached: number | null
   cacheRead: number | null
   cacheWrite: number | null
   output: number | null
+}
+
+/** Price of one model. */
+export interface ModelPrice extends BucketPrices {
+  /** Prices of a whole call whose prompt has more than `inputTokens` tokens, ascending. */
+  above?: { inputTokens: number; price: BucketPrices }[]
   /** Date of the entry, ISO, and where it is from. */
   since: string
   source: string

@@ -1,0 +1,101 @@
+import type { Clock } from '../clock.ts'
+import { createPartialAnswer, type PartialAnswer } from './answer.ts'
+import type { GatewayCall } from './models.ts'
+import type { ResponsesBody } from './request.ts'
+import { type Endpoint, streamResponses, UpstreamError, type UpstreamLimits } from './upstream.ts'
+
+export interface AttemptLimits extends UpstreamLimits {
+  /** Between two events of an answer, or before the first; comments do not count. */
+  idleMs: number
+}
+
+/** How one attempt ended. `error` is null exactly when an end mark of success came. */
+export interface AttemptEnd {
+  status: 'completed' | 'incomplete' | 'failed' | 'aborted'
+  answer: PartialAnswer
+  error: UpstreamError | null
+  /** null: no answer began. */
+  httpStatus: number | null
+  /** After the start of the attempt; null: nothing came. */
+  firstEventMs: number | null
+  durationMs: number
+}
+
+/** A stream should end with its end mark; the connection of one that does not is given up after this time. */
+const afterEndMs = 250
+
+/**
+ * One request and its answer. Never throws for what the provider does.
+ *
+ * @param remainingMs of the whole call; the attempt is cut when they are over.
+ * @throws whatever `onDelta` throws.
+ */
+export async function runAttempt(
+  clock: Clock,
+  endpoint: Endpoint,
+  body: ResponsesBody,
+  call: Pick<GatewayCall, 'signal' | 'onDelta'>,
+  limits: AttemptLimits,
+  remainingMs: number,
+): Promise<AttemptEnd> {
+  const startedAt = clock.monotonic()
+  const answer = createPartialAnswer()
+  const stop = new AbortController()
+  const cut = (message: string) => stop.abort(new UpstreamError(message, { code: 'deadline', isUnanswered: false }))
+  const onAbort = () => cut('cancelled')
+  call.signal.addEventListener('abort', onAbort, { once: true })
+  if (call.signal.aborted) onAbort()
+  const total = setTimeout(() => cut('the call took longer than it may'), remainingMs)
+  let isReaderBusy = false
+  const idle = setTimeout(() => {
+    if (!isReaderBusy) cut(`nothing came for ${limits.idleMs} ms`)
+  }, limits.idleMs)
+  let firstEventMs: number | null = null
+  let error: unknown = null
+  try {
+    for await (const event of streamResponses(endpoint, body, stop.signal, limits)) {
+      firstEventMs ??= clock.monotonic() - startedAt
+      const delta = answer.take(event)
+      if (delta !== null && call.onDelta !== undefined) {
+        isReaderBusy = true
+        await unlessAborted(call.onDelta(delta), stop.signal)
+        isReaderBusy = false
+      }
+      idle.refresh()
+      if (answer.end !== null) setTimeout(() => cut('the stream stayed open after its end'), afterEndMs).unref()
+    }
+  } catch (thrown) {
+    error = thrown
+  } finally {
+    clearTimeout(total)
+    clearTimeout(idle)
+    call.signal.removeEventListener('abort', onAbort)
+  }
+  if (error !== null && !(error instanceof UpstreamError)) throw error
+  const httpStatus = error?.httpStatus ?? (firstEventMs === null ? null : 200)
+  const facts = { answer, httpStatus, firstEventMs, durationMs: clock.monotonic() - startedAt }
+  if (answer.end === 'completed' || answer.end === 'incomplete') return { ...facts, status: answer.end, error: null }
+  if (call.signal.aborted)
+    return { ...facts, status: 'aborted', error: new UpstreamError('cancelled', { isUnanswered: false }) }
+  if (answer.end === 'failed') {
+    const { code, message } = answer.failure()
+    return { ...facts, status: 'failed', error: new UpstreamError(message, { code, isUnanswered: false }) }
+  }
+  const broken = error ?? new UpstreamError('the answer ended without its end mark', { isUnanswered: false })
+  return { ...facts, status: answer.response() === null ? 'failed' : 'incomplete', error: broken }
+}
+
+async function unlessAborted(work: Promise<void> | void, signal: AbortSignal): Promise<void> {
+  if (!(work instanceof Promise)) return
+  let onAbort = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+  })
+  try {
+    await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

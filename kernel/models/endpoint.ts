@@ -1,0 +1,60 @@
+import { KernelError } from '../errors.ts'
+import type { ModelChoice } from '../wire/events.ts'
+import type { Endpoint, UpstreamError } from './upstream.ts'
+
+/**
+ * Where a model is and the key for it.
+ * @throws KernelError `invalid` (no usable address), `forbidden` (a key would cross the network in the clear),
+ * `unavailable` (the named variable holds no key).
+ */
+export function endpointOf(model: ModelChoice, keys: (keyEnv: string) => string | null): Endpoint {
+  if (!URL.canParse(model.baseUrl))
+    throw new KernelError(
+      'invalid',
+      `'${model.baseUrl}' is not a base URL: give one such as https://api.openai.com/v1.`,
+    )
+  const { protocol, hostname, username, password } = new URL(model.baseUrl)
+  if (protocol !== 'https:' && protocol !== 'http:')
+    throw new KernelError('invalid', `A base URL begins with https:// or http://, not ${protocol}`)
+  if (username !== '' || password !== '')
+    throw new KernelError(
+      'invalid',
+      'The base URL holds a user name or password: put the key in an environment variable and name that.',
+    )
+  if (model.keyEnv === null) return { baseUrl: model.baseUrl, key: null }
+  if (protocol === 'http:' && !isLoopback(hostname))
+    throw new KernelError(
+      'forbidden',
+      `A key is not sent to ${hostname} over plain http: use https, or an endpoint that needs no key.`,
+    )
+  const key = keys(model.keyEnv)
+  if (key === null)
+    throw new KernelError(
+      'unavailable',
+      `The environment variable ${model.keyEnv} holds no key for ${hostname}: set it and start again.`,
+    )
+  return { baseUrl: model.baseUrl, key }
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
+}
+
+/** A provider's failure as the executor and the operator are told it; `message` is redacted by the caller. */
+export function failureOf(error: UpstreamError, model: ModelChoice): KernelError {
+  const status = error.httpStatus
+  const said = error.message
+  if (status === 401 || status === 403) {
+    const what = model.keyEnv === null ? 'it may need a key' : `check the key in ${model.keyEnv}`
+    return new KernelError('unavailable', `${hostOf(model)} refused the call (${said}): ${what}.`)
+  }
+  if (status === 404)
+    return new KernelError('not-found', `${hostOf(model)} does not know '${model.name}' or has no such API (${said}).`)
+  if (status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429)
+    return new KernelError('invalid', `${hostOf(model)} did not accept the request (${said}).`)
+  return new KernelError('unavailable', `No whole answer came from ${hostOf(model)}: ${said}.`)
+}
+
+function hostOf(model: ModelChoice): string {
+  return new URL(model.baseUrl).host
+}

@@ -1,0 +1,185 @@
+import type { Clock } from '../clock.ts'
+import { KernelError } from '../errors.ts'
+import { type AttemptEnd, type AttemptLimits, runAttempt } from './attempt.ts'
+import { type Budgets, createBudgets, type Reservation } from './budgets.ts'
+import type { ModelCards } from './cards.ts'
+import { endpointOf, failureOf } from './endpoint.ts'
+import { createLedger } from './ledger.ts'
+import { limitsOf } from './limits.ts'
+import type { Gateway, GatewayAnswer, GatewayCall, PriceTable, TokenCounter } from './models.ts'
+import { type PromptSize, sizeOf } from './prompt.ts'
+import { checkResponsesBody } from './request.ts'
+import { isTransient, pause, waitMs } from './retry.ts'
+import { type Evidence, estimate, type MeteredUsage, meterResponses, tokensOf } from './usage.ts'
+
+export interface GatewayLimits extends AttemptLimits {
+  /** A whole call, its retries and pauses included. */
+  totalMs: number
+  /** Attempts after the first. */
+  retries: number
+}
+
+export interface GatewayOptions {
+  clock: Clock
+  prices: PriceTable
+  cards: ModelCards
+  counter: TokenCounter
+  /** The key in this environment variable; null where there is none. */
+  keys: (keyEnv: string) => string | null
+  /** Masks keys in whatever a provider sent back. */
+  redact: (text: string) => string
+  limits?: Partial<GatewayLimits>
+}
+
+const defaultLimits: GatewayLimits = {
+  // Reasoning models are silent for minutes between two events.
+  idleMs: 300_000,
+  totalMs: 1_800_000,
+  retries: 2,
+  answerBytes: 64 * 1024 * 1024,
+  lineBytes: 16 * 1024 * 1024,
+}
+
+/** A report of more output than this, where the model's own limit is lower or not known, is nonsense. */
+const mostBelievableOutput = 200_000
+
+const cancelled = { code: 'cancelled', message: 'The call was cancelled.' } as const
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const limits = { ...defaultLimits, ...options.limits }
+  const budgets = createBudgets()
+  return {
+    call: (call) => runCall(options, limits, budgets, call),
+    openBudget: budgets.open,
+    budget: budgets.state,
+    raiseBudget: budgets.raise,
+    closeBudget: budgets.close,
+    describe(model) {
+      const { price } = options.prices.price(model, options.clock.now())
+      const { uncached = null, cacheRead = null } = price ?? {}
+      return {
+        ...limitsOf(model, options.cards),
+        cacheReadFactor: uncached === null || uncached === 0 || cacheRead === null ? null : cacheRead / uncached,
+      }
+    },
+  }
+}
+
+async function runCall(
+  options: GatewayOptions,
+  limits: GatewayLimits,
+  budgets: Budgets,
+  call: GatewayCall,
+): Promise<GatewayAnswer> {
+  const { clock, prices, counter, redact } = options
+  const startedAt = clock.monotonic()
+  const elapsedMs = () => clock.monotonic() - startedAt
+  if (call.model.api !== 'responses')
+    throw new KernelError('unavailable', 'Chat Completions is not served yet: use the Responses API of this endpoint.')
+  const body = checkResponsesBody(call.body, call.model.name)
+  const endpoint = endpointOf(call.model, options.keys)
+  const prompt = sizeOf(body, counter)
+  const { maxOutputTokens } = limitsOf(call.model, options.cards)
+  const size = {
+    promptTokens: prompt.tokens,
+    outputTokens: Math.min(body.max_output_tokens ?? maxOutputTokens, maxOutputTokens),
+  }
+  const found = prices.price(call.model, clock.now())
+  const priceReason = found.price === null ? found.reason : null
+  const ledger = createLedger(found.price, priceReason)
+  const reserve = () => budgets.reserve(call.task, size, found.price, priceReason)
+  let firstByteMs: number | null = null
+
+  const finish = (
+    status: GatewayAnswer['status'],
+    attempts: number,
+    response: GatewayAnswer['response'] = null,
+    error: GatewayAnswer['error'] = null,
+  ): GatewayAnswer => ({
+    status,
+    response,
+    attempts,
+    ...ledger.totals(),
+    priceVersion: found.price === null ? null : prices.version,
+    durationMs: elapsedMs(),
+    firstByteMs,
+    error: error === null ? null : { code: error.code, message: redact(error.message) },
+  })
+
+  let reservation = reserve()
+  for (let attempt = 1; ; attempt += 1) {
+    const attemptAt = elapsedMs()
+    const mustLimit = reservation.mustLimit || body.max_output_tokens != null
+    const sent = mustLimit ? { ...body, max_output_tokens: reservation.outputTokens } : body
+    const end = await settleOnThrow(reservation, prompt, () =>
+      runAttempt(clock, endpoint, sent, call, limits, limits.totalMs - attemptAt),
+    )
+    const metered = meter(end, prompt, Math.max(maxOutputTokens, mostBelievableOutput), counter)
+    const costNanoUsd = ledger.charge(metered)
+    reservation.settle(metered === null ? 0 : tokensOf(metered.usage), costNanoUsd)
+    if (end.firstEventMs !== null) firstByteMs ??= attemptAt + end.firstEventMs
+    await call.onAttempt({
+      attempt,
+      status: end.status,
+      httpStatus: end.httpStatus,
+      error: end.error === null ? null : redact(end.error.message),
+      durationMs: end.durationMs,
+      usage: metered?.usage ?? null,
+      usageSource: metered?.source ?? 'none',
+      costNanoUsd,
+    })
+    if (end.status === 'aborted') return finish('aborted', attempt, null, cancelled)
+    const response = redactResponse(end.answer.response(), redact)
+    if (end.error === null) return finish(end.status, attempt, response)
+
+    const failure = failureOf(end.error, call.model)
+    const wait = waitMs(attempt, end.error.retryAfter, clock.now(), Math.random())
+    const isLast = attempt > limits.retries || elapsedMs() + wait >= limits.totalMs
+    // What the reader has seen cannot be taken back: only an attempt that showed nothing is made again.
+    if (isLast || end.answer.hasGrown || !isTransient(end.error)) return finish(end.status, attempt, response, failure)
+    await pause(wait, call.signal)
+    if (call.signal.aborted) return finish('aborted', attempt, null, cancelled)
+    try {
+      reservation = reserve()
+    } catch (error) {
+      if (error instanceof KernelError) return finish('failed', attempt, null, error)
+      throw error
+    }
+  }
+}
+
+/** The reader's failure is not the provider's, which is still owed for the prompt. */
+async function settleOnThrow<T>(reservation: Reservation, prompt: PromptSize, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    reservation.settle(prompt.tokens, null)
+    throw error
+  }
+}
+
+/** null: nothing was generated, and nothing is charged. */
+function meter(
+  end: AttemptEnd,
+  prompt: PromptSize,
+  mostOutputTokens: number,
+  counter: TokenCounter,
+): MeteredUsage | null {
+  if (end.error?.isUnanswered) return null
+  const evidence: Evidence = {
+    promptTokens: prompt.tokens,
+    mostPromptTokens: prompt.mostTokens,
+    emittedTokens: end.answer.emittedTokens(counter),
+    mostOutputTokens,
+  }
+  return end.answer.end === null ? estimate(evidence) : meterResponses(end.answer.reportedUsage(), evidence)
+}
+
+function redactResponse(
+  response: Record<string, unknown> | null,
+  redact: (text: string) => string,
+): Record<string, unknown> | null {
+  const text = JSON.stringify(response)
+  const clean = redact(text)
+  return clean === text ? response : JSON.parse(clean)
+}
