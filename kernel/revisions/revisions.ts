@@ -16,6 +16,8 @@ export interface Revisions {
   /** Files that the kernel writes beside a tree: outside its hash, ignored at intake. */
   kernelFiles(): TreeFile[]
   changes(from: string, to: string): Promise<PolicyFileChange[]>
+  /** The same for trees that need not be revisions. */
+  compare(from: readonly TreeFile[], to: readonly TreeFile[]): PolicyFileChange[]
   /** Unified diff, `a/` and `b/` prefixes, at most `maxBytes` (then cut, and said so in the last line). */
   diff(from: readonly TreeFile[], to: readonly TreeFile[], maxBytes?: number): string
 }
