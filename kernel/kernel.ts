@@ -103,7 +103,14 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
   const cards = createModelCards()
   const keys = keysFromEnvironment(config.env)
   const counter = createTokenCounter()
-  const gateway = createGateway({ clock, prices: createPriceTable({ cards }), cards, counter, keys: keys.get, redact: keys.redact })
+  const gateway = createGateway({
+    clock,
+    prices: createPriceTable({ cards }),
+    cards,
+    counter,
+    keys: keys.get,
+    redact: keys.redact,
+  })
   const artifacts = createArtifacts({ history })
   const revisions = createRevisions({ history, boxesDir, wireSource: await readFile(resources.wire, 'utf8') })
   const executors = createExecutors({
@@ -150,15 +157,21 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
     },
   })
 
-  await history.append([
-    draft(
-      'kernel.started',
-      { version: config.version, host: config.host, node: process.versions.node, pid: process.pid },
-      { actor: 'kernel' },
-    ),
-  ])
-  recovered = await recover()
-  await tasks.proceed()
+  let recovered: HostStatus['recovered'] = null
+  let verified = await verifyQuickly()
+  // A history that does not verify is shown, and nothing is added to it.
+  if (history.problem === null) await begin()
+
+  async function begin(): Promise<void> {
+    await history.append([
+      draft(
+        'kernel.started',
+        { version: config.version, host: config.host, node: process.versions.node, pid: process.pid },
+        { actor: 'kernel' },
+      ),
+    ])
+    recovered = await recover()
+    await tasks.proceed()
   }
 
   async function recover(): Promise<HostStatus['recovered']> {
@@ -197,7 +210,12 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
 
   async function verifyQuickly(): Promise<HostStatus['verified']> {
     const report = await history.verify()
-    return { ok: report.ok && history.problem === null, events: report.events, at: clock.now(), problem: history.problem ?? report.problem }
+    return {
+      ok: report.ok && history.problem === null,
+      events: report.events,
+      at: clock.now(),
+      problem: history.problem ?? report.problem,
+    }
   }
 
   async function status(): Promise<HostStatus> {
