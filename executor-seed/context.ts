@@ -21,7 +21,6 @@ interface Step {
 /** Topics of the notes by which a context says in history what no other event tells. */
 const JOINED = 'context.joined'
 const TOLD = 'context.told'
-const OUTPUT = 'context.output'
 
 const folded = ['model.called', 'tool.called', 'tool.finished', 'message.appended', 'note.added', ...messageKinds]
 
@@ -38,6 +37,7 @@ export class Context {
   readonly #task: Item
   #summary: Item | null = null
   #steps: Step[] = [{ seq: 0, answer: [], results: new Map(), messages: [] }]
+  #unsent: Item[] = []
   /** Messages that no request has carried yet, by seq. */
   readonly #waiting = new Map<number, string>()
   #lastSeq = 0
@@ -46,13 +46,20 @@ export class Context {
     this.#task = message(taskMessage)
   }
 
+  /** Results that no request has carried: the end of a turn hands them over, else nobody who rebuilds the context had them. */
+  get unsentResults(): readonly Item[] {
+    return this.#unsent
+  }
+
   get steps(): number {
     return this.#steps.length
   }
 
-  /** How many answers in a row, up to the last, called no tool. */
+  /** How many answers in a row, up to the last, called no tool and were followed by nothing but the nudge. */
   get idleAnswers(): number {
-    const busy = this.#steps.findLastIndex((step) => step.seq === 0 || step.results.size > 0)
+    const busy = this.#steps.findLastIndex(
+      (step) => step.seq === 0 || step.results.size > 0 || step.messages.length > 1,
+    )
     return this.#steps.length - 1 - busy
   }
 
@@ -78,14 +85,13 @@ export class Context {
     this.#addStep(seq, answer.map(hash), calls.length === 0)
     for (const call of calls) this.#steps.at(-1)?.results.set(call, null)
     this.tokens = tokens
+    this.#unsent = []
   }
 
-  /** The result of a call of the last step; the first one given stands. */
+  /** The result of a call of the last step. */
   finished(call: string, output: string): void {
-    const step = this.#steps.findLast((candidate) => candidate.results.has(call))
-    if (step?.results.get(call) === null) {
-      step.results.set(call, { type: 'function_call_output', call_id: call, output })
-    }
+    const item = this.#finish(call, output)
+    if (item !== null) this.#unsent.push(item)
   }
 
   /** Takes in messages that have come, and puts all that wait after the last step, with a note so that a rebuilt context does the same. */
@@ -101,15 +107,6 @@ export class Context {
   async tell(kernel: Kernel, text: string): Promise<void> {
     await kernel.call('history.append', { kind: 'note.added', data: { topic: TOLD, text } })
     this.#told(text)
-  }
-
-  /** Puts on record the results that no request has carried: whoever rebuilds the context next would not have them otherwise. */
-  async handOver(kernel: Kernel): Promise<void> {
-    for (const [call, result] of this.#steps.at(-1)?.results ?? []) {
-      if (result === null) continue
-      const text = JSON.stringify([call, result.output])
-      await kernel.call('history.append', { kind: 'note.added', data: { topic: OUTPUT, text } })
-    }
   }
 
   /** Replaces every step before `keepFrom` by a summary, in history and here. */
@@ -135,7 +132,7 @@ export class Context {
       if (usage !== null) this.tokens = usage.uncached + usage.cacheRead + usage.cacheWrite + usage.output
     } else if (kind === 'tool.called') {
       this.#steps.find((step) => step.seq === data.model)?.results.set(String(data.call), null)
-    } else if (kind === 'tool.finished') this.finished(String(data.call), String(data.output))
+    } else if (kind === 'tool.finished') this.#finish(String(data.call), String(data.output))
     else if (kind === 'message.appended' && data.role === 'summary') {
       // The answer before it is the summary itself.
       this.#steps.pop()
@@ -147,18 +144,23 @@ export class Context {
   closeOpenCalls(): void {
     for (const step of this.#steps) {
       for (const [call, result] of step.results) {
-        if (result === null) this.finished(call, 'interrupted: effect unknown')
+        if (result === null) this.#finish(call, 'interrupted: effect unknown')
       }
     }
+  }
+
+  /** The first result of a call stands; null: it has one, or is no call of ours. */
+  #finish(call: string, output: string): Item | null {
+    const step = this.#steps.findLast((candidate) => candidate.results.has(call))
+    if (step?.results.get(call) !== null) return null
+    const item: Item = { type: 'function_call_output', call_id: call, output }
+    step.results.set(call, item)
+    return item
   }
 
   #foldNote(topic: string, text: string): void {
     if (topic === JOINED) this.#joined(text.split(' ').map(Number))
     else if (topic === TOLD) this.#told(text)
-    else if (topic === OUTPUT) {
-      const [call, output] = JSON.parse(text) as [string, string]
-      this.finished(call, output)
-    }
   }
 
   #addStep(seq: number, answer: string[], idle: boolean): void {

@@ -12,7 +12,6 @@ const WIRE_VERSION = 1
 export function start(input: Readable, write: (line: string) => void): void {
   let kernel: Kernel | null = null
   let turn: Turn | null = null
-  let draining = false
 
   const wire = new Wire(input, write, {
     initialize(params) {
@@ -27,7 +26,6 @@ export function start(input: Readable, write: (line: string) => void): void {
       if (kernel === null) throw new WireError('conflict', 'initialize named no task')
       if (turn !== null) throw new WireError('conflict', 'a turn is running')
       turn = new Turn()
-      turn.draining = draining
       try {
         return await runTurn(params, kernel, turn)
       } finally {
@@ -39,7 +37,6 @@ export function start(input: Readable, write: (line: string) => void): void {
       return {}
     },
     drain() {
-      draining = true
       if (turn !== null) turn.draining = true
       return {}
     },

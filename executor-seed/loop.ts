@@ -11,7 +11,7 @@ import type { Turn } from './turn.ts'
 import { WireError } from './wire.ts'
 
 /** Waits between tries of a model call that the kernel, after retries of its own, calls unavailable. */
-const RETRY_MS = [1_000, 5_000]
+const RETRY_MS = [500, 5_000]
 /** A model that answers this often in a row without calling a tool is stuck. */
 const IDLE_ANSWERS_MAX = 5
 
@@ -25,45 +25,39 @@ export async function runTurn(params: TurnRunParams, kernel: Kernel, turn: Turn)
   const context = await rebuild(kernel, (topics) => taskMessage(kernel.task, topics))
   const budget = new Budget(kernel)
   await budget.open()
+  const { model, propose } = kernel.task
+  kernel.completed = false
   let steps = 0
+  const end = (outcome: TurnRunResult['outcome'], reason?: string): TurnRunResult => ({
+    outcome,
+    ...(reason === undefined ? {} : { reason }),
+    steps,
+    toolOutputs: [...context.unsentResults],
+  })
   try {
     while (steps < params.maxSteps && Date.now() < until && !turn.draining) {
-      if (context.idleAnswers >= IDLE_ANSWERS_MAX) {
-        return { outcome: 'failed', reason: `${IDLE_ANSWERS_MAX} answers in a row called no tool`, steps }
+      if (isDue(context, model)) await compact(context, kernel, turn, budget, false)
+      await context.join(kernel)
+      if (context.idleAnswers >= IDLE_ANSWERS_MAX)
+        return end('failed', `${IDLE_ANSWERS_MAX} answers in a row called no tool`)
+      const notice = budget.notice(context.told)
+      if (notice !== null) await context.tell(kernel, notice)
+
+      const answer = readAnswer(await callOrShorten(context, kernel, turn, budget))
+      const calls = answer.calls.map((call) => call.id)
+      context.answered(answer.seq, answer.items, calls, answer.tokens)
+      for (const call of answer.calls) {
+        context.finished(call.id, await turn.untilCancelled(run(call, offered(propose), kernel)))
+        if (kernel.completed) break
       }
-      await step(context, kernel, turn, budget)
       steps += 1
-      if (kernel.completed) return { outcome: 'completed', steps }
+      if (kernel.completed) return end('completed')
     }
   } catch (error) {
     if (!(error instanceof WireError)) throw error
-    context.closeOpenCalls()
-    await context.handOver(kernel)
-    if (error.code === 'cancelled') return { outcome: 'yielded', reason: error.message, steps }
-    return { outcome: 'failed', reason: `${error.code}: ${error.message}`, steps }
+    return error.code === 'cancelled' ? end('yielded', error.message) : end('failed', `${error.code}: ${error.message}`)
   }
-  await context.handOver(kernel)
-  return { outcome: 'yielded', steps }
-}
-
-async function step(context: Context, kernel: Kernel, turn: Turn, budget: Budget): Promise<void> {
-  const tools = offered(kernel.task.propose)
-  if (isDue(context, kernel.task.model)) await compact(context, kernel, turn, budget, false)
-  await context.join(kernel)
-  const notice = budget.notice(context.told)
-  if (notice !== null) await context.tell(kernel, notice)
-
-  const answer = readAnswer(await callOrShorten(context, kernel, turn, budget))
-  context.answered(
-    answer.seq,
-    answer.items,
-    answer.calls.map((call) => call.id),
-    answer.tokens,
-  )
-  for (const call of answer.calls) {
-    context.finished(call.id, await turn.untilCancelled(run(call, tools, kernel)))
-    if (kernel.completed) return
-  }
+  return end('yielded')
 }
 
 /** The next answer. A request that the provider finds invalid may be too long: then it is tried once more, shortened. */

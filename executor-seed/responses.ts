@@ -1,6 +1,7 @@
 import type { ExecutorToKernel, Json, ModelBrief, ModelCallResult } from '#wire'
 import type { Item } from './context.ts'
 import type { AnyTool } from './tool.ts'
+import { WireError } from './wire.ts'
 
 /** What the policy wants said, apart from how the Responses API words it. */
 export interface Request {
@@ -53,7 +54,7 @@ export function request(wanted: Request): ExecutorToKernel['model.call']['params
   }
 }
 
-export function declaration(tool: AnyTool): Item {
+function declaration(tool: AnyTool): Item {
   const parameters = { type: 'object', properties: tool.properties, required: [...tool.required] }
   return { type: 'function', name: tool.name, description: tool.description, parameters, strict: false }
 }
