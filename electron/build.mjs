@@ -26,6 +26,8 @@ await withLock(async () => {
   await build(nodeBundle(nodeEntries))
   // A sandboxed preload cannot require a second file.
   await build(nodeBundle({ preload: 'electron/preload.ts' }))
+  // Started as a process under Node, from source in a clone; an installed app has no packages for it to import.
+  await build(nodeBundle({ simulator: 'simulator/main.ts' }, 'es'))
   await build({
     configFile: join(root, 'renderer', 'vite.config.ts'),
     logLevel: 'warn',
@@ -34,7 +36,8 @@ await withLock(async () => {
   writeFileSync(stamp, hash)
 })
 
-function nodeBundle(entries) {
+function nodeBundle(entries, format = 'cjs') {
+  const extension = format === 'es' ? 'mjs' : 'cjs'
   return {
     root,
     configFile: false,
@@ -51,7 +54,7 @@ function nodeBundle(entries) {
       rolldownOptions: {
         external,
         input: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(root, file)])),
-        output: { format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: 'shared-[hash].cjs' },
+        output: { format, entryFileNames: `[name].${extension}`, chunkFileNames: `shared-[hash].${extension}` },
       },
     },
   }
@@ -72,7 +75,7 @@ function smokeSqlite() {
 function sourceHash() {
   const hash = createHash('sha256').update(JSON.stringify([outDir, process.env.ELECTRON_OVERRIDE_DIST_PATH ?? '']))
   const files = ['package-lock.json']
-  for (const folder of ['electron', 'kernel', 'renderer']) {
+  for (const folder of ['electron', 'kernel', 'renderer', 'simulator']) {
     for (const file of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
       if (file.isFile() && !/\.test\.tsx?$/.test(file.name))
         files.push(relative(root, join(file.parentPath, file.name)))
