@@ -53,9 +53,7 @@ function openGateway(options: { limits?: Partial<GatewayLimits>; priced?: boolea
   return gateway
 }
 
-function aCall(
-  call: Partial<GatewayCall> & { body?: Record<string, unknown>; model?: Partial<ModelChoice> } = {},
-): GatewayCall {
+function aCall(call: Partial<Omit<GatewayCall, 'model'>> & { model?: Partial<ModelChoice> } = {}): GatewayCall {
   return {
     agent: 'A',
     task: 'T-1',
