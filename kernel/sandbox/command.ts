@@ -88,6 +88,9 @@ const dropRoot = [
   ...['--inh-caps=-all', '--bounding-set=-all', '--no-new-privs', '--'],
 ]
 
+/** V8 reserves it at start, mostly unused, as data of the process. */
+const v8CodeRangeBytes = 512 * 1024 * 1024
+
 function limitArguments(limits: BoxLimits, rlimit: Machine['rlimit']): string[] {
   const wanted: [flag: string, name: string, value: number | null][] = [
     ['nofile', 'Max open files', limits.nofile],
@@ -95,7 +98,7 @@ function limitArguments(limits: BoxLimits, rlimit: Machine['rlimit']): string[] 
     ['core', 'Max core file size', 0],
     ['cpu', 'Max cpu time', limits.cpuSeconds],
     // Not the address space: V8 and Go reserve far more of it than they use.
-    ['data', 'Max data size', rlimit.memory ? limits.memoryBytes : null],
+    ['data', 'Max data size', rlimit.memory ? limits.memoryBytes + v8CodeRangeBytes : null],
     // Counted within the box's user namespace since Linux 5.14.
     ['nproc', 'Max processes', rlimit.pids ? limits.pids : null],
   ]
