@@ -5,7 +5,6 @@ const scheme = 'exodesk'
 
 /** The desk's only address inside Electron. A scheme of its own, so that no page on the web shares its origin. */
 export const deskUrl = `${scheme}://desk/`
-export const deskOrigin = `${scheme}://desk`
 
 /** Must run before the app is ready. */
 export function registerScheme(): void {
