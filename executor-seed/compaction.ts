@@ -12,7 +12,7 @@ const SUMMARY_PRICE = 1_500 * 8
 /** True when the context nears the model's window, or when a summary pays for itself at least twice over. */
 export function isDue(context: Context, model: ModelBrief): boolean {
   const { tokens, steps } = context
-  if (steps <= KEPT_STEPS + 1) return false
+  if (steps <= KEPT_STEPS + 1 || tokens < context.noSummaryBelow) return false
   if (tokens > model.contextWindow * WINDOW_SHARE) return true
   if (model.cacheReadFactor === null || tokens < WORTH_FROM_TOKENS) return false
   const kept = (tokens * KEPT_STEPS) / steps

@@ -34,6 +34,8 @@ export class Context {
   tokens = 0
   /** Notices given by `tell` since the last summary. */
   told = 0
+  /** Tokens below which no summary is asked for, because the model has just written none. */
+  noSummaryBelow = 0
   readonly #task: Item
   #summary: Item | null = null
   #steps: Step[] = [{ seq: 0, answer: [], results: new Map(), messages: [] }]

@@ -86,6 +86,7 @@ async function compact(
   const { text } = readAnswer(await call({ ...wanted(kernel, input), mayCall: false }, kernel, turn, budget))
   if (text.trim() === '') {
     console.error('the model wrote no summary; the context stays as it is')
+    context.noSummaryBelow = context.tokens * 1.2
     return false
   }
   await context.summarise(kernel, text, planned.keepFrom)

@@ -37,7 +37,10 @@ const OUTPUT_TOKENS_MAX = 16_384
 export function request(wanted: Request): ExecutorToKernel['model.call']['params'] {
   const { model } = wanted
   if (model.api !== 'responses')
-    throw new Error(`this policy speaks the Responses API only, and ${model.name} is set to ${model.api}`)
+    throw new WireError(
+      'invalid',
+      `this policy speaks the Responses API only, and ${model.name} is set to ${model.api}`,
+    )
   return {
     api: 'responses',
     body: {

@@ -192,6 +192,24 @@ describe('a context', () => {
     ])
   })
 
+  it('is not asked for again at every step when the model writes no summary', async () => {
+    let step = 0
+    const kernel = new FakeKernel(
+      (sent) => {
+        if (isSummaryRequest(sent.input)) return []
+        step += 1
+        return [step > 20 ? calls('complete', { summary: '' }) : calls('shell', { command: `c${step}` })]
+      },
+      {
+        model: { name: 'sim', api: 'responses', contextWindow: 10_000, maxOutputTokens: 1_000, cacheReadFactor: null },
+      },
+    )
+    kernel.usageTokens = () => 8_000
+    await kernel.connect()
+    expect(await kernel.turn()).toMatchObject({ outcome: 'completed' })
+    expect(kernel.sent.filter((sent) => isSummaryRequest(sent.input))).toHaveLength(1)
+  })
+
   it('is summarised in part when the provider finds it too long', async () => {
     let step = 0
     const kernel = new FakeKernel(
