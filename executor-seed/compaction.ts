@@ -2,7 +2,7 @@ import type { ModelBrief } from '#wire'
 import type { Context } from './context.ts'
 
 /** Steps that stay word for word. */
-export const KEPT_STEPS = 4
+const KEPT_STEPS = 4
 const WINDOW_SHARE = 0.75
 /** Below this a summary loses more than it saves. */
 const WORTH_FROM_TOKENS = 40_000

@@ -33,7 +33,7 @@ export interface Ends {
 
 type Handler = (params: never) => unknown
 
-export const brief: TaskBrief = {
+const brief: TaskBrief = {
   task: 'T-1',
   instruction: 'Count the lines of every file in data and write the total to total.txt.',
   workdir: '/task',
@@ -329,7 +329,7 @@ export class FakeKernel {
   }
 }
 
-export function inProcess(): Ends {
+function inProcess(): Ends {
   const toExecutor = new PassThrough()
   const listeners: ((line: string) => void)[] = []
   start(toExecutor, (line) =>
@@ -372,7 +372,7 @@ export function script(...answers: (Output[] | Failure)[]): Player {
   return () => answers[next++] ?? [calls('complete', { summary: 'done' })]
 }
 
-export function sha(text: string): string {
+function sha(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
