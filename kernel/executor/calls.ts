@@ -1,0 +1,146 @@
+import type { Clock } from '../clock.ts'
+import type { History } from '../history/history.ts'
+import { draft, type EventDraft } from '../wire/events.ts'
+import type { ToolCall, ToolOutput } from './items.ts'
+import { headOf } from './text.ts'
+
+/** Longer arguments and outputs are cut in the event and whole in a blob. */
+const inlineBytes = 8 * 1024
+const unknownEffect = 'interrupted: effect unknown'
+
+export type Place = Omit<EventDraft, 'kind' | 'data'>
+
+interface OpenCall extends ToolCall {
+  place: Place
+  since: number
+  /** First and last moment of the mediated operations that are known to be its own. */
+  used: { from: number; to: number } | null
+}
+
+/**
+ * The tool calls of one task that the model has asked for and that no request has answered yet. They outlive turns and
+ * generations: a successor's first request may hold the outputs. Derived from what passes through the kernel alone.
+ */
+export class OpenCalls {
+  readonly #history: History
+  readonly #clock: Clock
+  readonly #agent: string
+  readonly #open = new Map<string, OpenCall>()
+
+  constructor(history: History, clock: Clock, agent: string) {
+    this.#history = history
+    this.#clock = clock
+    this.#agent = agent
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** Drafts of `tool.called`; the calls are open from now on. A call id that is open already is the same call. */
+  async called(calls: readonly ToolCall[], request: number, place: Place): Promise<EventDraft<'tool.called'>[]> {
+    const drafts: EventDraft<'tool.called'>[] = []
+    for (const call of calls) {
+      if (this.#open.has(call.call)) continue
+      this.#open.set(call.call, { ...call, place, since: this.#clock.monotonic(), used: null })
+      const given = await this.#inline(call.arguments)
+      drafts.push(
+        draft(
+          'tool.called',
+          {
+            call: call.call,
+            name: call.name,
+            arguments: given.text,
+            ...(given.blob === null ? {} : { argumentsBlob: given.blob }),
+            model: request,
+          },
+          place,
+        ),
+      )
+    }
+    return drafts
+  }
+
+  /** Drafts of `tool.finished` for the outputs that answer an open call; those calls are closed. Others are old news. */
+  async finished(outputs: readonly ToolOutput[], place: Place): Promise<EventDraft<'tool.finished'>[]> {
+    const drafts: EventDraft<'tool.finished'>[] = []
+    for (const output of outputs) {
+      const open = this.#open.get(output.call)
+      if (!open) continue
+      this.#open.delete(output.call)
+      const shown = await this.#inline(output.text)
+      drafts.push(
+        draft(
+          'tool.finished',
+          {
+            call: open.call,
+            name: open.name,
+            outcome: /^error:/i.test(output.text) ? 'error' : 'ok',
+            output: shown.text,
+            ...(shown.blob === null ? {} : { outputBlob: shown.blob }),
+            outputBytes: Buffer.byteLength(output.text),
+            durationMs: open.used ? open.used.to - open.used.from : this.#clock.monotonic() - open.since,
+          },
+          // It belongs to the step that asked for it, whatever turn delivers it.
+          { ...place, turn: open.place.turn, step: open.place.step },
+        ),
+      )
+    }
+    return drafts
+  }
+
+  /** Drafts that close whatever is open: what these calls did before the process ended, nobody can tell. */
+  interrupted(place: Place): EventDraft<'tool.finished'>[] {
+    const open = [...this.#open.values()]
+    this.#open.clear()
+    return open.map((call) =>
+      draft(
+        'tool.finished',
+        {
+          call: call.call,
+          name: call.name,
+          outcome: 'interrupted',
+          output: unknownEffect,
+          outputBytes: Buffer.byteLength(unknownEffect),
+          durationMs: this.#clock.monotonic() - call.since,
+        },
+        { ...place, turn: call.place.turn, step: call.place.step },
+      ),
+    )
+  }
+
+  /**
+   * The open call that an operation in the sandbox belongs to: the only one, or the only one whose arguments name
+   * what is done. Null where that is not certain: the audit guesses nothing.
+   */
+  ownerOf(what: string): { call: string; name: string } | null {
+    const open = [...this.#open.values()]
+    if (open.length === 1) return open[0] ?? null
+    const naming = open.filter((call) => stringsIn(call.arguments).some((text) => what.includes(text)))
+    return naming.length === 1 ? (naming[0] ?? null) : null
+  }
+
+  /** An operation of this call took from `from` (monotonic) until now. */
+  used(call: string | null, from: number): void {
+    const open = call === null ? undefined : this.#open.get(call)
+    if (open) open.used = { from: open.used?.from ?? from, to: this.#clock.monotonic() }
+  }
+
+  async #inline(text: string): Promise<{ text: string; blob: string | null }> {
+    if (Buffer.byteLength(text) <= inlineBytes) return { text, blob: null }
+    const blob = await this.#history.putBlob(text)
+    await this.#history.grantBlob(this.#agent, blob)
+    return { text: headOf(text, inlineBytes), blob }
+  }
+}
+
+/** Strings among the top-level values of a call's arguments; of arguments that are no JSON object, the whole. */
+function stringsIn(text: string): string[] {
+  try {
+    const value: unknown = JSON.parse(text)
+    const values = typeof value === 'object' && value !== null ? Object.values(value) : [value]
+    return values.filter((part): part is string => typeof part === 'string' && part !== '')
+  } catch {
+    return text === '' ? [] : [text]
+  }
+}

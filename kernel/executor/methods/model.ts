@@ -1,0 +1,171 @@
+import { KernelError } from '../../errors.ts'
+import { failpoint } from '../../failpoints.ts'
+import type { StoredRequest } from '../../history/history.ts'
+import type { GatewayAnswer } from '../../models/models.ts'
+import { draft, type EventDraft } from '../../wire/events.ts'
+import type { Json, ModelCallParams, ModelCallResult } from '../../wire/executor.ts'
+import type { Place } from '../calls.ts'
+import type { InboundCall, Methods } from '../channel.ts'
+import {
+  answerItems,
+  composition,
+  conversationField,
+  type Item,
+  requestItems,
+  toolCalls,
+  toolOutputs,
+  typeOf,
+} from '../items.ts'
+import type { Running } from '../running.ts'
+
+interface Prepared {
+  body: Record<string, unknown>
+  items: Item[]
+  stored: StoredRequest
+  place: Place
+}
+
+export function modelMethods(running: Running): Pick<Methods, 'model.call'> {
+  return {
+    async 'model.call'(params, call) {
+      if (params.api !== running.spec.task.model.api) {
+        throw new KernelError('invalid', `api: this task's model speaks ${running.spec.task.model.api}`)
+      }
+      call.what = `waiting for ${running.spec.task.model.name}`
+      try {
+        const prepared = await running.exclusively(() => prepare(running, params, call))
+        return await send(running, params, call, prepared)
+      } catch (error) {
+        if (error instanceof KernelError && error.code === 'over-budget') await running.overBudget(error)
+        throw error
+      }
+    },
+  }
+}
+
+/** Begins the step: what the last one's tools brought is recorded, then the request is stored, and only then anything is sent. */
+async function prepare(running: Running, params: ModelCallParams, call: InboundCall): Promise<Prepared> {
+  const { history } = running.parts
+  const { agent, task } = running.spec
+  const { references, calls } = running.memory
+  const field = conversationField[params.api]
+  const given = params.body[field]
+  const items = await references.resolve(Array.isArray(given) ? given : given === undefined ? [] : [given])
+  call.signal.throwIfAborted()
+  await running.beginStep()
+  const place = running.place('kernel')
+  const finished = await calls.finished(toolOutputs(items), place)
+  if (finished.length > 0) await history.append(finished)
+  const draftItems = requestItems(params.api, params.body, items)
+  const stored = await history.putRequest({ agent, task: task.task, model: task.model.name, items: draftItems })
+  for (const [index, { kind, json }] of draftItems.entries()) {
+    const hash = stored.itemHashes[index]
+    if (hash !== undefined && kind !== 'tools') references.add(hash, json)
+  }
+  const body = Array.isArray(given) ? { ...params.body, [field]: items.map(({ value }) => value) } : params.body
+  return { body, items, stored, place }
+}
+
+async function send(
+  running: Running,
+  params: ModelCallParams,
+  call: InboundCall,
+  prepared: Prepared,
+): Promise<ModelCallResult> {
+  const { gateway, history } = running.parts
+  const { agent, task } = running.spec
+  const { place, body } = prepared
+  const stalled = new AbortController()
+  const stream = params.stream === true ? running.openStream(call, (error) => stalled.abort(error)) : null
+  try {
+    failpoint('model:before-send')
+    const answer = await gateway.call({
+      agent,
+      task: task.task,
+      model: task.model,
+      body,
+      signal: AbortSignal.any([call.signal, stalled.signal]),
+      ...(stream === null ? {} : { onDelta: (delta) => stream.delta(delta) }),
+      onAttempt: async (attempt) => {
+        await history.append([draft('model.attempted', { ...attempt, model: task.model.name }, place)])
+      },
+    })
+    failpoint('model:after-answer')
+    if (answer.status === 'completed' || answer.status === 'incomplete') await stream?.end()
+    else stream?.abandon()
+    const seq = await record(running, params, prepared, answer)
+    return resultOf(running, answer, seq, call.signal.aborted ? call.signal.reason : stalled.signal.reason)
+  } finally {
+    stream?.abandon()
+    running.closeStream(call)
+  }
+}
+
+/** The call, the tool calls that it led to and the use of a key: one commit, so that no history has half of it. */
+async function record(
+  running: Running,
+  params: ModelCallParams,
+  { body, items, stored, place }: Prepared,
+  answer: GatewayAnswer,
+): Promise<number> {
+  const { history, tokens } = running.parts
+  const { agent, task } = running.spec
+  const output = answerItems(params.api, answer.response)
+  const hashes: { hash: string; type: string }[] = []
+  for (const { json, value } of output) {
+    const hash = await history.putBlob(json)
+    await history.grantBlob(agent, hash)
+    running.memory.references.add(hash, json)
+    hashes.push({ hash, type: typeOf(value) })
+  }
+  const called = draft(
+    'model.called',
+    {
+      request: stored.id,
+      parent: stored.parent,
+      keptItems: stored.keptItems,
+      items: stored.itemHashes.length,
+      api: params.api,
+      model: task.model.name,
+      simulated: task.model.simulated,
+      status: answer.status,
+      attempts: answer.attempts,
+      usage: answer.usage,
+      usageSource: answer.usageSource,
+      costNanoUsd: answer.costNanoUsd,
+      costReason: answer.costReason,
+      priceVersion: answer.priceVersion,
+      durationMs: answer.durationMs,
+      firstByteMs: answer.firstByteMs,
+      output: hashes,
+      firstDifference: stored.firstDifference,
+      composition: composition(params.api, body, items, tokens),
+      error: answer.error?.message ?? null,
+    },
+    place,
+  )
+  const drafts: EventDraft[] = [called, ...(await running.memory.calls.called(toolCalls(output), stored.id, place))]
+  if (task.model.keyEnv !== null && answer.attempts > 0) {
+    drafts.push(draft('credential.used', { credential: task.model.keyEnv, model: task.model.name }, place))
+  }
+  const [event] = await history.append(drafts)
+  return event?.seq ?? 0
+}
+
+function resultOf(running: Running, answer: GatewayAnswer, seq: number, aborted: unknown): ModelCallResult {
+  const { status, response, usage, error } = answer
+  if ((status === 'completed' || status === 'incomplete') && response !== null && usage !== null) {
+    return {
+      seq,
+      status,
+      response: response as { [key: string]: Json },
+      usage,
+      costNanoUsd: answer.costNanoUsd,
+      pendingEvents: running.takePendingEvents(),
+    }
+  }
+  if (aborted instanceof KernelError) throw aborted
+  throw new KernelError(error?.code ?? 'unavailable', error?.message ?? 'the model gave no answer', {
+    details: { seq },
+  })
+}

@@ -1,0 +1,163 @@
+import { KernelError } from '../../errors.ts'
+import { failpoint } from '../../failpoints.ts'
+import type { History } from '../../history/history.ts'
+import { draft, type EventData } from '../../wire/events.ts'
+import type { SandboxExecResult } from '../../wire/executor.ts'
+import type { InboundCall, Methods } from '../channel.ts'
+import type { Running } from '../running.ts'
+import { excerpt, headOf } from '../text.ts'
+import { channelLimits } from '../timings.ts'
+
+const keptBytes = 16 * 1024 * 1024
+const whatBytes = 2048
+/** bash where the sandbox has one, else sh; the command is an argument and never part of this text. */
+const shell = 'if command -v bash >/dev/null 2>&1; then exec bash -c "$0"; else exec sh -c "$0"; fi'
+
+type Executed = EventData<'sandbox.executed'>
+
+export function sandboxMethods(
+  running: Running,
+): Pick<
+  Methods,
+  | 'sandbox.exec'
+  | 'sandbox.read'
+  | 'sandbox.write'
+  | 'sandbox.list'
+  | 'sandbox.snapshot'
+  | 'sandbox.restore'
+  | 'sandbox.snapshots'
+> {
+  const { files, history, provider } = running.parts
+  const { box } = running.spec.task
+  const agent = running.spec.agent
+  const place = { profile: 'task', label: box.label, mounts: box.mounts, cwd: box.workdir } as const
+  let commands = 0
+
+  /** Does one operation and records it under the tool call that it belongs to, however it ends. */
+  async function recorded<T>(
+    call: InboundCall,
+    op: Executed['op'],
+    what: string,
+    operation: () => Promise<T>,
+    facts: (result: T) => Partial<Executed>,
+  ): Promise<T> {
+    const owner = running.memory.calls.ownerOf(what)
+    call.what = `${owner?.name ?? op}: ${headOf(what, 200)}`
+    const header = running.place('kernel')
+    const from = running.parts.clock.monotonic()
+    let found: Partial<Executed> = {}
+    try {
+      const result = await operation()
+      found = facts(result)
+      return result
+    } finally {
+      running.memory.calls.used(owner?.call ?? null, from)
+      const event: Executed = {
+        op,
+        what: headOf(what, whatBytes),
+        call: owner?.call ?? null,
+        exitCode: null,
+        timedOut: false,
+        bytes: 0,
+        durationMs: running.parts.clock.monotonic() - from,
+        ...found,
+      }
+      await history.append([draft('sandbox.executed', event, header)])
+    }
+  }
+
+  return {
+    async 'sandbox.exec'({ command, cwd, timeoutMs = 120_000, stdin, outputBytes = 16_384 }, call) {
+      if (commands >= channelLimits.commands) {
+        throw new KernelError('unavailable', `${commands} commands run already; wait for one to end`)
+      }
+      commands += 1
+      try {
+        failpoint('tool:before-exec')
+        const output = await recorded(
+          call,
+          'exec',
+          command,
+          () =>
+            provider.run(
+              { ...place, argv: ['/bin/sh', '-c', shell, command], cwd: cwd ?? box.workdir, timeoutMs },
+              { stdin: stdin ?? '', outputBytes: keptBytes, signal: call.signal },
+            ),
+          (ended) => ({
+            exitCode: ended.exitCode,
+            timedOut: ended.timedOut,
+            bytes: ended.stdoutBytes + ended.stderrBytes,
+          }),
+        )
+        const stdout = await shown(history, agent, output.stdout, output.stdoutBytes, outputBytes)
+        const stderr = await shown(history, agent, output.stderr, output.stderrBytes, outputBytes)
+        const result: SandboxExecResult = {
+          exitCode: output.exitCode,
+          signal: output.signal,
+          timedOut: output.timedOut,
+          stdout: stdout.text,
+          stderr: stderr.text,
+          stdoutBytes: output.stdoutBytes,
+          stderrBytes: output.stderrBytes,
+          durationMs: output.durationMs,
+        }
+        if (stdout.blob !== null) result.stdoutBlob = stdout.blob
+        if (stderr.blob !== null) result.stderrBlob = stderr.blob
+        return result
+      } finally {
+        commands -= 1
+      }
+    },
+    'sandbox.read': ({ path, offset, length }, call) =>
+      recorded(
+        call,
+        'read',
+        path,
+        () => files.readFile(provider, place, path, offset, length),
+        (result) => ({ bytes: Buffer.byteLength(result.text) }),
+      ),
+    'sandbox.write': ({ path, text, expect }, call) =>
+      recorded(
+        call,
+        'write',
+        path,
+        () => files.writeFile(provider, place, path, text, expect),
+        () => ({ bytes: Buffer.byteLength(text) }),
+      ),
+    'sandbox.list': ({ path }, call) =>
+      recorded(
+        call,
+        'list',
+        path,
+        () => files.list(provider, place, path),
+        (result) => ({ bytes: result.entries.length }),
+      ),
+    'sandbox.snapshot': refuseSnapshots,
+    'sandbox.restore': refuseSnapshots,
+    'sandbox.snapshots': refuseSnapshots,
+  }
+}
+
+/** Output as the executor sees it, and where all of it is when that is not all. */
+async function shown(
+  history: History,
+  agent: string,
+  kept: Buffer,
+  totalBytes: number,
+  limit: number,
+): Promise<{ text: string; blob: string | null }> {
+  let cut = excerpt(kept, totalBytes, limit)
+  // Control characters take six bytes in JSON: two outputs must fit into one frame all the same.
+  for (let bytes = limit; Buffer.byteLength(JSON.stringify(cut.text)) > channelLimits.answerBytes / 2; ) {
+    bytes = Math.floor(Math.min(bytes, kept.length) / 2)
+    cut = excerpt(kept, totalBytes, bytes)
+  }
+  if (!cut.isCut) return { text: cut.text, blob: null }
+  const blob = await history.putBlob(kept)
+  await history.grantBlob(agent, blob)
+  return { text: cut.text, blob }
+}
+
+async function refuseSnapshots(): Promise<never> {
+  throw new KernelError('unavailable', 'this host has no snapshots of the task sandbox; copy the files that you need')
+}
