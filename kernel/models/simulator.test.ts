@@ -83,7 +83,7 @@ describe('a scripted task on the simulator', () => {
       expect(answer.costNanoUsd).toBe(uncached * 1250 + cacheRead * 125 + output * 10_000)
       cached.push(cacheRead)
       costs.push(answer.costNanoUsd ?? 0)
-      for (const item of answer.response?.output as Record<string, unknown>[]) {
+      for (const item of (answer.response?.output ?? []) as Record<string, unknown>[]) {
         input.push(item)
         if (item.type === 'function_call')
           input.push({ type: 'function_call_output', call_id: item.call_id, output: 'ok' })
