@@ -1,0 +1,174 @@
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import type { Mark } from '../lib/series.ts'
+import { useIsDark } from '../lib/theme.ts'
+import './chart.css'
+
+type Colors = (name: string) => string
+
+export interface ChartSpec {
+  data: uPlot.AlignedData
+  /** Built once for each shape of chart; colours are resolved for the theme in force. */
+  series: (colors: Colors) => uPlot.Series[]
+  scales?: uPlot.Scales
+  formatY: (value: number) => string
+  marks: readonly Mark[]
+  /** What the cursor points at, or null for no cursor: one short line. */
+  describe: (index: number) => string
+  /** Draws over the plot, in canvas pixels. */
+  overlay?: (plot: uPlot, colors: Colors) => void
+}
+
+interface Props {
+  title: string
+  unit: ReactNode
+  /** For a reader who cannot see the chart. */
+  summary: string
+  testId: string
+  height?: number
+  spec: ChartSpec
+  legend?: ReactNode
+}
+
+/** A small chart of one quantity by step. Live data redraws it at most four times a second: as often as queries refetch. */
+export function Chart({ title, unit, summary, testId, height = 116, spec, legend }: Props) {
+  const [cursor, setCursor] = useState<number | null>(null)
+  return (
+    <figure className="chart" data-testid={testId}>
+      <figcaption>
+        <h2>{title}</h2>
+        <span className="muted chart-unit">{unit}</span>
+      </figcaption>
+      <Plot spec={spec} height={height} summary={summary} onCursor={setCursor} />
+      <div className="chart-foot muted">{cursor === null ? legend : spec.describe(cursor)}</div>
+    </figure>
+  )
+}
+
+function Plot(props: { spec: ChartSpec; height: number; summary: string; onCursor: (index: number | null) => void }) {
+  const { spec, height, summary, onCursor } = props
+  const host = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot>(null)
+  const latest = useRef(spec)
+  latest.current = spec
+  const isDark = useIsDark()
+
+  // A new plot for a new theme only; data and marks go into the one that is there.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the theme decides the colours that are resolved here.
+  useLayoutEffect(() => {
+    const element = host.current
+    if (!element) return
+    const colors = resolver(element)
+    const made = new uPlot(optionsOf(element, height, latest, colors, onCursor), latest.current.data, element)
+    plot.current = made
+    const resize = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
+    resize.observe(element)
+    return () => {
+      resize.disconnect()
+      made.destroy()
+      plot.current = null
+    }
+  }, [isDark, height, onCursor])
+
+  useEffect(() => {
+    plot.current?.setData(spec.data)
+  }, [spec])
+
+  return <div ref={host} className="chart-plot" role="img" aria-label={summary} style={{ height }} />
+}
+
+function optionsOf(
+  element: HTMLElement,
+  height: number,
+  latest: { readonly current: ChartSpec },
+  colors: Colors,
+  onCursor: (index: number | null) => void,
+): uPlot.Options {
+  const axis: uPlot.Axis = {
+    stroke: colors('--muted'),
+    font: `11px ${getComputedStyle(element).fontFamily}`,
+    ticks: { show: false },
+    grid: { stroke: colors('--border'), width: 1 },
+  }
+  return {
+    width: element.clientWidth,
+    height,
+    padding: [16, 8, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
+    scales: {
+      x: { time: false, range: (_u, min, max) => [Math.min(min, 1) - 0.5, Math.max(max, 10) + 0.5] },
+      ...latest.current.scales,
+    },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 20,
+        gap: 2,
+        values: (_u, ticks) => ticks.map((x) => (Number.isInteger(x) ? String(x) : '')),
+      },
+      { ...axis, size: 56, gap: 4, space: 32, values: (_u, ticks) => ticks.map((y) => latest.current.formatY(y)) },
+    ],
+    series: latest.current.series(colors),
+    hooks: {
+      drawClear: [(u) => drawMarks(u, latest.current.marks, colors)],
+      draw: [(u) => latest.current.overlay?.(u, colors)],
+      setCursor: [(u) => onCursor(u.cursor.idx ?? null)],
+    },
+  }
+}
+
+/** Activations and proposals as vertical lines with their name on top; names that would overlap are left out, lines never. */
+function drawMarks(u: uPlot, marks: readonly Mark[], colors: Colors): void {
+  const { ctx } = u
+  const pixel = devicePixelRatio
+  let free = Number.NEGATIVE_INFINITY
+  ctx.save()
+  ctx.font = `${11 * pixel}px system-ui, sans-serif`
+  for (const mark of marks) {
+    const x = Math.round(u.valToPos(mark.x, 'x', true))
+    const color = colors(mark.kind === 'activation' ? '--stale' : mark.kind === 'proposal' ? '--wait' : '--bad')
+    ctx.strokeStyle = color
+    ctx.lineWidth = (mark.kind === 'activation' ? 1.5 : 1) * pixel
+    ctx.setLineDash(mark.kind === 'activation' ? [] : [3 * pixel, 3 * pixel])
+    ctx.beginPath()
+    ctx.moveTo(x, u.bbox.top)
+    ctx.lineTo(x, u.bbox.top + u.bbox.height)
+    ctx.stroke()
+    const width = ctx.measureText(mark.label).width
+    const left = Math.min(Math.max(x - width / 2, u.bbox.left), u.bbox.left + u.bbox.width - width)
+    if (left < free) continue
+    ctx.fillStyle = color
+    ctx.fillText(mark.label, left, u.bbox.top - 4 * pixel)
+    free = left + width + 6 * pixel
+  }
+  ctx.restore()
+}
+
+/** The computed colour of a token: a canvas does not know `light-dark()`. */
+function resolver(element: HTMLElement): Colors {
+  const probe = document.createElement('span')
+  element.append(probe)
+  const known = new Map<string, string>()
+  for (const name of [
+    '--muted',
+    '--border',
+    '--text',
+    '--accent',
+    '--stale',
+    '--wait',
+    '--bad',
+    '--ok',
+    '--token-read',
+    '--token-write',
+    '--token-uncached',
+    '--surface',
+  ]) {
+    probe.style.color = `var(${name})`
+    known.set(name, getComputedStyle(probe).color)
+  }
+  probe.remove()
+  return (name) => known.get(name) ?? 'currentColor'
+}

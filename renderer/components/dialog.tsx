@@ -1,0 +1,24 @@
+import { type ReactNode, useEffect, useRef } from 'react'
+import './dialog.css'
+
+/** A dialog that the operator asked for. Nothing in it has the focus but the dialog itself. */
+export function Dialog(props: { title: string; onClose: () => void; children: ReactNode; footer?: ReactNode }) {
+  const { title, onClose, children, footer } = props
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    dialog.current?.showModal()
+    dialog.current?.focus()
+  }, [])
+  return (
+    <dialog ref={dialog} className="dialog" tabIndex={-1} aria-label={title} onClose={onClose}>
+      <header>
+        <h1>{title}</h1>
+        <button type="button" className="button quiet" onClick={onClose} aria-label="Close">
+          ✕
+        </button>
+      </header>
+      <div className="dialog-body">{children}</div>
+      {footer && <footer>{footer}</footer>}
+    </dialog>
+  )
+}

@@ -1,0 +1,53 @@
+import { Fragment } from 'react'
+import { showChord } from '../../lib/keys.ts'
+import { Dialog } from '../dialog.tsx'
+
+const sheet: Record<string, [chord: string, what: string][]> = {
+  Everywhere: [
+    ['Mod+1', 'Home, and Mod+2 … Mod+5 for the other screens'],
+    ['escape', 'Back; in a field: leave it'],
+    ['Mod+Shift+.', 'Pause every running task at its next safe point'],
+    ['?', 'This sheet'],
+  ],
+  Lists: [
+    ['j', 'Next item'],
+    ['k', 'Previous item'],
+    ['enter', 'Open'],
+  ],
+  Live: [
+    ['end', 'Follow the newest event'],
+    ['e', 'Next error'],
+    ['Mod+.', 'Pause or resume this task'],
+  ],
+  Review: [
+    ['n', 'Next file'],
+    ['p', 'Previous file'],
+    ['v', 'Mark the file as viewed, go to the next'],
+    ['w', 'Show or hide whitespace changes'],
+    ['f', 'Whole file or changes only'],
+    ['Mod+enter', 'Approve, when armed and outside of the reason'],
+    ['Mod+Shift+x', 'Reject: first to the reason, then with it'],
+  ],
+  Revisions: [['Mod+Shift+b', 'Roll back to the selected activation: opens the preview, then confirms it']],
+}
+
+/** Bare letters only move or mark. Whatever changes the agent or spends money has a modifier. */
+export function KeySheet({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <dl className="keys">
+        {Object.entries(sheet).map(([group, rows]) => (
+          <Fragment key={group}>
+            <h2>{group}</h2>
+            {rows.map(([chord, what]) => (
+              <Fragment key={chord}>
+                <dt>{showChord(chord)}</dt>
+                <dd>{what}</dd>
+              </Fragment>
+            ))}
+          </Fragment>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

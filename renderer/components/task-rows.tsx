@@ -1,0 +1,69 @@
+import type { TaskSummary } from '../../kernel/wire/operator.ts'
+import { useNow } from '../lib/clock.ts'
+import { duration, money, share } from '../lib/format.ts'
+import { hrefOf } from '../lib/route.ts'
+import { BudgetBar, ProgressBar } from './bars.tsx'
+import { Simulated, TaskStatus } from './status.tsx'
+import { Age, TimeAgo } from './time.tsx'
+import './task-rows.css'
+
+/** No event for this long, while the task should be running: said, not guessed about. */
+const quietMs = 120_000
+
+export function RunningRow({ task, isSelected }: { task: TaskSummary; isSelected: boolean }) {
+  return (
+    <a className="task-row" href={hrefOf({ screen: 'live', task: task.task })} data-selected={isSelected || undefined}>
+      <span>
+        <TaskStatus task={task} />
+      </span>
+      <strong>{task.title}</strong>
+      <span className="muted">
+        {task.task} · {task.agent} · r{task.activation} · step {task.totals.steps}
+      </span>
+      <ProgressBar progress={task.progress} />
+      <BudgetBar usedNanoUsd={task.totals.costNanoUsd} limitNanoUsd={task.limits.budgetNanoUsd} />
+      <span className="figure">
+        cached {share(task.totals.cachedShare)} <Simulated isSimulated={task.model.simulated} />
+      </span>
+      <Freshness task={task} />
+    </a>
+  )
+}
+
+function Freshness({ task }: { task: TaskSummary }) {
+  const now = useNow()
+  const isQuiet = task.state === 'running' && now - task.lastEventAt > quietMs
+  if (isQuiet)
+    return (
+      <span className="figure tone-wait">
+        ◐ quiet for <Age since={task.lastEventAt} />
+      </span>
+    )
+  return (
+    <span className="figure muted">
+      <TimeAgo at={task.lastEventAt} />
+    </span>
+  )
+}
+
+export function FinishedRow({ task, isSelected }: { task: TaskSummary; isSelected: boolean }) {
+  const { finishedAt } = task
+  return (
+    <a className="task-row" href={hrefOf({ screen: 'live', task: task.task })} data-selected={isSelected || undefined}>
+      <span>
+        <TaskStatus task={task} />
+      </span>
+      <strong>{task.title}</strong>
+      <span className="muted">
+        {task.task} · {task.agent} · {task.totals.steps} steps
+        {finishedAt !== null && ` · took ${duration(finishedAt - task.createdAt)}`}
+      </span>
+      <ProgressBar progress={task.progress} />
+      <span className="figure">{money(task.totals.costNanoUsd)}</span>
+      <span className="figure">
+        cached {share(task.totals.cachedShare)} <Simulated isSimulated={task.model.simulated} />
+      </span>
+      <span className="figure muted">{finishedAt !== null && <TimeAgo at={finishedAt} />}</span>
+    </a>
+  )
+}

@@ -1,0 +1,348 @@
+import { implement, ORPCError } from '@orpc/server'
+import { type EventRow, operatorContract, type TaskSummary } from '../../kernel/wire/operator.ts'
+import { proposalFiles, seedLoop, seedTools } from './fake-tree.ts'
+import { type FakeWorld, hash } from './fake-world.ts'
+
+/** The whole operator contract over an invented world. */
+export function fakeHost(world: FakeWorld) {
+  const os = implement(operatorContract)
+  const proposalOf = ({ agent, proposal }: { agent: string; proposal: string }) => {
+    const found = world.proposals.find((each) => each.agent === agent && each.proposal === proposal)
+    if (!found) throw new ORPCError('NOT_FOUND', { message: `${agent} has no ${proposal}` })
+    return found
+  }
+  const bindingOf = (revision: string) => ({ revision, base: world.active(), checks: hash(70), profile: hash(71) })
+  const taskOf = (): TaskSummary => taskSummary(world)
+  const marked = (kind: EventRow['kind'], data: EventRow['data']) => ({
+    seq: world.append({ kind, task: 'T-1', actor: 'operator', data }).seq,
+  })
+
+  return os.router({
+    host: {
+      status: os.host.status.handler(() => ({
+        version: '0.1.0',
+        host: 'headless' as const,
+        dataDir: '/home/me/.local/share/exodesk',
+        startedAt: world.events[0]?.at ?? 0,
+        sandbox: world.sandboxMissing
+          ? {
+              available: false,
+              provider: null,
+              detail: '',
+              reason: 'Neither Docker nor bubblewrap answers, so no task can be run.',
+              fix: 'sudo apt-get install bubblewrap',
+            }
+          : { available: true, provider: 'local' as const, detail: 'bubblewrap 0.8.0', reason: null, fix: null },
+        recovered: world.recovered
+          ? {
+              at: Date.now() - 60_000,
+              summary: 'T-1 was interrupted at step 132. 1 open tool call was closed as interrupted; nothing was lost.',
+            }
+          : null,
+        verified: { ok: true, events: world.events.length, at: Date.now() - 30_000, problem: null },
+        running: !world.isEmpty && world.state === 'running' ? 1 : 0,
+        decisions: world.proposals.filter((p) => p.state === 'ready').length,
+        todayNanoUsd: taskOf().totals.costNanoUsd,
+        todaySimulated: true,
+        cachedShare: taskOf().totals.cachedShare,
+        models: [{ name: 'sim-apprentice', simulated: true, description: 'Offline model: no key, no cost' }],
+        unattended: false,
+        lastSeq: world.events.length,
+      })),
+      pauseAll: os.host.pauseAll.handler(() => {
+        world.state = 'paused'
+        marked('task.paused', { reason: 'all paused', by: 'operator' })
+        return { paused: ['T-1'] }
+      }),
+    },
+    packs: {
+      list: os.packs.list.handler(() => [
+        {
+          pack: 'hollowmere',
+          name: 'hollowmere',
+          description: 'Master three trades in a small seeded world, with as few tokens as you can.',
+          goal: { goal: 1500, unit: 'xp', source: 'measured' as const },
+          limits: { budgetNanoUsd: 2e9, budgetTokens: null, maxSteps: 400, maxMs: null },
+          blocked: null,
+        },
+      ]),
+    },
+    agents: {
+      list: os.agents.list.handler(() =>
+        world.isEmpty
+          ? []
+          : [
+              {
+                agent: 'scout',
+                activation: world.activation,
+                revision: world.active(),
+                createdAt: world.events[0]?.at ?? 0,
+                tasks: 2,
+                runningTask: world.state === 'running' ? 'T-1' : null,
+              },
+            ],
+      ),
+    },
+    tasks: {
+      list: os.tasks.list.handler(() => (world.isEmpty ? [] : [taskOf(), finishedTask(world)])),
+      get: os.tasks.get.handler(({ input }) => ({
+        ...(input.task === 'T-1' ? taskOf() : finishedTask(world)),
+        instruction: 'Master fishing, woodcutting and mining.',
+      })),
+      run: os.tasks.run.handler(() => {
+        world.isEmpty = false
+        return { task: 'T-1', agent: 'scout', seq: world.append({ kind: 'task.started', task: 'T-1', data: {} }).seq }
+      }),
+      pause: os.tasks.pause.handler(() => {
+        world.state = 'paused'
+        return marked('task.paused', { reason: 'asked by the operator', by: 'operator' })
+      }),
+      resume: os.tasks.resume.handler(() => {
+        world.state = 'running'
+        return marked('task.resumed', { by: 'operator' })
+      }),
+      stop: os.tasks.stop.handler(() => {
+        world.state = 'finished'
+        return marked('task.finished', { outcome: 'stopped', reason: 'stopped by the operator', progress: null })
+      }),
+      steer: os.tasks.steer.handler(({ input }) => marked('task.steered', { text: input.text })),
+      answer: os.tasks.answer.handler(({ input }) => marked('task.answered', { text: input.text })),
+      series: os.tasks.series.handler(() => ({
+        steps: world.steps,
+        activations: world.activations(),
+        unit: 'xp',
+        goal: 1500,
+      })),
+      frame: os.tasks.frame.handler(() => ({ text: frame(world), at: Date.now() })),
+      report: os.tasks.report.handler(() => {
+        throw new ORPCError('NOT_IMPLEMENTED', { message: 'the fake has no report' })
+      }),
+    },
+    events: {
+      read: os.events.read.handler(({ input }) => {
+        const limit = input.limit ?? 100
+        const text = input.text?.toLowerCase()
+        const found = world.events.filter(
+          (event) =>
+            (!input.task || event.task === input.task) &&
+            (!input.agent || event.agent === input.agent) &&
+            (input.after === undefined || event.seq > input.after) &&
+            (input.before === undefined || event.seq < input.before) &&
+            (!input.kinds || input.kinds.includes(event.kind)) &&
+            (!text || JSON.stringify(event.data).toLowerCase().includes(text)),
+        )
+        const page = input.order === 'desc' ? found.slice(-limit).reverse() : found.slice(0, limit)
+        return { events: page, next: found.length > limit ? (page.at(-1)?.seq ?? null) : null }
+      }),
+      get: os.events.get.handler(({ input }) => {
+        const event = world.events[input.seq - 1]
+        if (!event) throw new ORPCError('NOT_FOUND', { message: `no event ${input.seq}` })
+        return { ...event, prevHash: hash(input.seq - 1), hash: hash(input.seq) }
+      }),
+      follow: os.events.follow.handler(async function* ({ input, signal }) {
+        let after = input.after
+        let wake = () => {}
+        const listener = () => wake()
+        world.listeners.add(listener)
+        signal?.addEventListener('abort', listener)
+        try {
+          while (!signal?.aborted) {
+            const batch = world.events
+              .filter((event) => event.seq > after && (!input.task || event.task === input.task))
+              .slice(0, 500)
+            const last = batch.at(-1)
+            if (last) {
+              after = last.seq
+              yield batch
+            } else
+              await new Promise<void>((resolve) => {
+                wake = resolve
+              })
+          }
+        } finally {
+          world.listeners.delete(listener)
+        }
+      }),
+      blob: os.events.blob.handler(() => ({
+        text: '{"type":"function_call","name":"shell"}',
+        totalBytes: 40,
+        binary: false,
+      })),
+    },
+    proposals: {
+      list: os.proposals.list.handler(({ input }) =>
+        world.proposals.filter((each) => !input.waiting || each.state === 'ready'),
+      ),
+      get: os.proposals.get.handler(({ input }) => ({
+        ...proposalOf(input),
+        active: { revision: world.active(), activation: world.activation },
+      })),
+      file: os.proposals.file.handler(({ input }) => proposalFiles[input.path] ?? { before: null, after: null }),
+      view: os.proposals.view.handler(({ input }) => ({
+        nonce: `n${++world.nonces}`,
+        binding: bindingOf(proposalOf(input).revision),
+        issuedAt: Date.now(),
+      })),
+      approve: os.proposals.approve.handler(({ input }) => {
+        const found = proposalOf(input)
+        const before = world.active()
+        found.state = 'probation'
+        found.decidedAt = Date.now()
+        const { seq } = marked('proposal.reviewed', {
+          proposal: found.proposal,
+          verdict: 'approved',
+          reason: input.reason ?? '',
+          by: 'operator',
+        })
+        world.activate('proposal', found.revision, found.proposal)
+        return { seq, state: found.state, before, after: found.revision }
+      }),
+      reject: os.proposals.reject.handler(({ input }) => {
+        const found = proposalOf(input)
+        found.state = 'rejected'
+        found.reason = input.reason
+        found.decidedAt = Date.now()
+        const { seq } = marked('proposal.reviewed', {
+          proposal: found.proposal,
+          verdict: 'rejected',
+          reason: input.reason,
+          by: 'operator',
+        })
+        return { seq, state: found.state, before: world.active(), after: world.active() }
+      }),
+      submit: os.proposals.submit.handler(() => ({ proposal: 'P-9', revision: hash(80), state: 'checking' as const })),
+      withdraw: os.proposals.withdraw.handler(() => ({ state: 'withdrawn' as const })),
+    },
+    revisions: {
+      list: os.revisions.list.handler(() => {
+        const points = world.activations()
+        return world.revisions.map((row, index) => {
+          const point = points[index]
+          return point
+            ? {
+                ...row,
+                steps: point.steps,
+                costNanoUsd: point.costNanoUsd,
+                progressDelta: point.progressDelta,
+                cachedShare: point.cachedShare,
+              }
+            : row
+        })
+      }),
+      files: os.revisions.files.handler(({ input }) => {
+        const isEdited = input.revision !== world.revisions[0]?.revision
+        const files = [{ path: 'tools.ts', text: seedTools }]
+        if (!isEdited) return [...files, { path: 'loop.ts', text: seedLoop }]
+        return [...files, ...Object.entries(proposalFiles).map(([path, { after }]) => ({ path, text: after ?? '' }))]
+      }),
+      compare: os.revisions.compare.handler(() => ({
+        files: [
+          { path: 'loop.ts', change: 'changed' as const, addedLines: 3, removedLines: 2 },
+          { path: 'tools/gather.ts', change: 'added' as const, addedLines: 11, removedLines: 0 },
+        ],
+        diff: '--- a/loop.ts\n+++ b/loop.ts\n@@ -8,3 +8,4 @@\n const input = await context(kernel)\n-    for (const call of reply.calls) {\n+    for (const call of batch(reply.calls)) {\n',
+      })),
+      rollbackPreview: os.revisions.rollbackPreview.handler(({ input }) => ({
+        from: { activation: world.activation, revision: world.active() },
+        to: { activation: input.activation, revision: world.revisions[input.activation - 1]?.revision ?? hash(1) },
+        files: [
+          { path: 'loop.ts', change: 'changed' as const, addedLines: 2, removedLines: 3 },
+          { path: 'tools/gather.ts', change: 'removed' as const, addedLines: 0, removedLines: 11 },
+        ],
+        toolsRemoved: ['gather'],
+        toolsRestored: [],
+        effects: [
+          'T-1 goes on with the older content at its next safe point.',
+          'The sandbox stays as it is; the agent’s working copy stays as it is.',
+        ],
+        resulting: `r${world.activation + 1} = content of r${input.activation}`,
+      })),
+      rollback: os.revisions.rollback.handler(({ input }) => {
+        if (input.expectActive !== world.active())
+          throw new ORPCError('CONFLICT', { message: 'another revision is active now' })
+        world.activate('rollback', world.revisions[input.activation - 1]?.revision ?? hash(1), null)
+        return { seq: world.events.length, activation: world.activation, revision: world.active() }
+      }),
+    },
+    history: {
+      verify: os.history.verify.handler(() => ({
+        ok: true,
+        events: world.events.length,
+        head: hash(99),
+        firstBadSeq: null,
+        problem: null,
+      })),
+    },
+  })
+}
+
+function taskSummary(world: FakeWorld): TaskSummary {
+  const points = world.activations()
+  const sum = (key: 'uncached' | 'cacheRead' | 'cacheWrite' | 'output') =>
+    points.reduce((total, point) => total + point[key], 0)
+  const input = sum('uncached') + sum('cacheRead') + sum('cacheWrite')
+  return {
+    task: 'T-1',
+    agent: 'scout',
+    title: 'Hollowmere: master three trades',
+    pack: 'hollowmere',
+    state: world.state,
+    reason: null,
+    outcome: world.state === 'finished' ? 'stopped' : null,
+    activation: world.activation,
+    revision: world.active(),
+    model: { name: 'sim-apprentice', api: 'responses', baseUrl: 'http://127.0.0.1:9', keyEnv: null, simulated: true },
+    sandbox: 'local',
+    propose: true,
+    approve: 'none',
+    seed: 7,
+    limits: { budgetNanoUsd: 2e9, budgetTokens: null, maxSteps: 400, maxMs: null },
+    progress: { value: world.progress, goal: 1500, unit: 'xp', source: 'measured' },
+    totals: {
+      uncached: sum('uncached'),
+      cacheRead: sum('cacheRead'),
+      cacheWrite: sum('cacheWrite'),
+      output: sum('output'),
+      reasoning: 0,
+      steps: world.steps.length,
+      modelCalls: world.steps.length,
+      failedCalls: 0,
+      costNanoUsd: points.reduce((total, point) => total + (point.costNanoUsd ?? 0), 0),
+      cachedShare: input ? sum('cacheRead') / input : null,
+    },
+    createdAt: world.events[0]?.at ?? 0,
+    lastEventAt: world.events.at(-1)?.at ?? 0,
+    finishedAt: null,
+    now: world.now,
+  }
+}
+
+function finishedTask(world: FakeWorld): TaskSummary {
+  const at = (world.events[0]?.at ?? 0) - 3_600_000
+  return {
+    ...taskSummary(world),
+    task: 'T-2',
+    title: 'Hollowmere: control, proposals off',
+    state: 'finished',
+    outcome: 'completed',
+    now: null,
+    finishedAt: at,
+    lastEventAt: at,
+    progress: { value: 1500, goal: 1500, unit: 'xp', source: 'measured' },
+  }
+}
+
+function frame(world: FakeWorld): string {
+  const filled = Math.min(20, Math.round(world.progress / 75))
+  return [
+    '  HOLLOWMERE   seed 7   action 212',
+    '',
+    '  @camp -- reeds -- eel pool (fish)',
+    '        -- birch wood (timber)',
+    '',
+    `  fishing     ${'#'.repeat(filled)}${'.'.repeat(20 - filled)}  ${world.progress}/1500 xp`,
+    '  bag ####....   in store 18',
+    '',
+    '  > You catch a silver eel.',
+  ].join('\n')
+}

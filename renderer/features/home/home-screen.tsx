@@ -1,0 +1,127 @@
+import type { HostStatus, ProposalSummary, TaskSummary } from '../../../kernel/wire/operator.ts'
+import { Loaded } from '../../components/states.tsx'
+import { usePacks, useProposals, useRevisions, useStatus, useTasks } from '../../lib/desk.tsx'
+import { money } from '../../lib/format.ts'
+import { useListKeys } from '../../lib/list-keys.ts'
+import { go, hrefOf } from '../../lib/route.ts'
+import { RecoveredBanner, SandboxBanner } from './banners.tsx'
+import './home.css'
+import { FinishedRow, RunningRow } from '../../components/task-rows.tsx'
+import { NeedsYou, needsOf } from './needs-you.tsx'
+import { StartDemo } from './start-demo.tsx'
+
+const live = new Set<TaskSummary['state']>(['starting', 'running', 'pausing', 'paused', 'stopping'])
+
+/** Does anything need me, is what runs healthy, and what changed. */
+export function HomeScreen() {
+  const status = useStatus()
+  const tasks = useTasks()
+  const proposals = useProposals()
+  return (
+    <div className="home">
+      <h1 className="sr">Home</h1>
+      {status.data && <Banners status={status.data} />}
+      <Loaded query={tasks} what="the tasks" rows={6}>
+        {(list) => (
+          <Loaded query={proposals} what="the proposals" rows={6}>
+            {(all) => <Desk tasks={list} proposals={all} status={status.data} />}
+          </Loaded>
+        )}
+      </Loaded>
+    </div>
+  )
+}
+
+function Banners({ status }: { status: HostStatus }) {
+  return (
+    <>
+      {status.recovered && <RecoveredBanner recovered={status.recovered} />}
+      {!status.sandbox.available && <SandboxBanner sandbox={status.sandbox} />}
+    </>
+  )
+}
+
+function Desk(props: { tasks: TaskSummary[]; proposals: ProposalSummary[]; status: HostStatus | undefined }) {
+  const { tasks, proposals, status } = props
+  const packs = usePacks()
+  const needs = needsOf(tasks, proposals)
+  const running = tasks.filter((task) => live.has(task.state))
+  const finished = tasks
+    .filter((task) => task.state === 'finished')
+    .sort((a, b) => (b.finishedAt ?? 0) - (a.finishedAt ?? 0))
+  const hrefs = [
+    ...needs.map((need) => need.href),
+    ...[...running, ...finished].map((task) => hrefOf({ screen: 'live', task: task.task })),
+  ]
+  const selected = useListKeys(hrefs.length, (index) => {
+    location.hash = hrefs[index] ?? '#/home'
+  })
+  const isNew = tasks.length === 0
+  return (
+    <>
+      {isNew && <StartDemo packs={packs} status={status} isFirst onStarted={(task) => go({ screen: 'live', task })} />}
+      {needs.length > 0 && <NeedsYou needs={needs} selected={selected} />}
+      {!isNew && (
+        <section className="panel" aria-label="Running">
+          <header>
+            <h2>Running</h2>
+            <span className="muted">{running.length}</span>
+          </header>
+          {running.length === 0 && <p className="home-empty muted">No task runs.</p>}
+          {running.map((task, index) => (
+            <RunningRow key={task.task} task={task} isSelected={selected === needs.length + index} />
+          ))}
+        </section>
+      )}
+      {!isNew && (
+        <section className="panel" aria-label="Finished">
+          <header>
+            <h2>Finished</h2>
+            <span className="muted">{finished.length}</span>
+          </header>
+          <Since agent={tasks[0]?.agent} tasks={tasks} proposals={proposals} />
+          {finished.map((task, index) => (
+            <FinishedRow key={task.task} task={task} isSelected={selected === needs.length + running.length + index} />
+          ))}
+          {finished.length === 0 && <p className="home-empty muted">No task has finished yet.</p>}
+        </section>
+      )}
+      {!isNew && <StartDemo packs={packs} status={status} onStarted={(task) => go({ screen: 'live', task })} />}
+    </>
+  )
+}
+
+/** The last day in one line. */
+function Since(props: { agent: string | undefined; tasks: TaskSummary[]; proposals: ProposalSummary[] }) {
+  const { agent, tasks, proposals } = props
+  const since = Date.now() - 86_400_000
+  const decided = proposals.filter((each) => (each.decidedAt ?? 0) > since)
+  const count = (...states: ProposalSummary['state'][]) => decided.filter((each) => states.includes(each.state)).length
+  const recent = tasks.filter((task) => task.lastEventAt > since)
+  const cost = recent.every((task) => task.totals.costNanoUsd !== null)
+    ? recent.reduce((total, task) => total + (task.totals.costNanoUsd ?? 0), 0)
+    : null
+  const isSimulated = recent.some((task) => task.model.simulated)
+  return (
+    <p className="home-since muted">
+      Last 24 h: {agent && <Activations agent={agent} since={since} />}
+      {count('active', 'probation')} proposals activated · {count('rejected')} rejected · {count('failed-checks')}{' '}
+      failed checks · {count('rolled-back')} rolled back · {money(cost)}
+      {isSimulated && ' (simulated)'}
+    </p>
+  )
+}
+
+function Activations({ agent, since }: { agent: string; since: number }) {
+  const rows = useRevisions(agent).data ?? []
+  const recent = rows.filter((row) => row.at > since).map((row) => row.activation)
+  if (recent.length < 2) return null
+  return (
+    <>
+      <a href={hrefOf({ screen: 'revisions', agent })}>
+        r{Math.min(...recent)} → r{Math.max(...recent)}
+      </a>
+      {' · '}
+    </>
+  )
+}

@@ -1,0 +1,259 @@
+import { useMemo } from 'react'
+import uPlot from 'uplot'
+import type { ActivationPoint, StepPoint } from '../../../kernel/wire/operator.ts'
+import { Chart, type ChartSpec } from '../../components/chart.tsx'
+import { Simulated } from '../../components/status.tsx'
+import { amount, money, tokens } from '../../lib/format.ts'
+import { columnsOf, gainPoints, type Mark, thin, unitLines } from '../../lib/series.ts'
+
+const stepAfter = uPlot.paths.stepped?.({ align: 1 })
+const bars = uPlot.paths.bars?.({ size: [0.9, 24], align: 0 })
+/** About one bar for each two pixels of the panel. */
+const maxBars = 300
+
+const fromZero: uPlot.Scales = { y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.08 : 1] } }
+
+export function ProgressChart(props: { steps: StepPoint[]; marks: Mark[]; unit: string; goal: number | null }) {
+  const { steps, marks, unit, goal } = props
+  const spec = useMemo((): ChartSpec => {
+    const { x, progress } = columnsOf(steps)
+    return {
+      data: [x, progress],
+      series: (color) => [
+        {},
+        { stroke: color('--ok'), width: 1.5, points: { show: false }, ...(stepAfter ? { paths: stepAfter } : {}) },
+      ],
+      scales: fromZero,
+      formatY: amount,
+      marks,
+      describe: (index) => `step ${x[index]}: ${amount(progress[index])} ${unit}`,
+    }
+  }, [steps, marks, unit])
+  const last = steps.findLast((step) => step.progress !== null)?.progress
+  return (
+    <Chart
+      title="Progress"
+      unit={
+        <>
+          {amount(last)}
+          {goal !== null && ` of ${amount(goal)}`} {unit}, measured
+        </>
+      }
+      summary={`Progress by step: ${amount(last)} ${unit} after ${steps.length} steps.`}
+      testId="progress-chart"
+      spec={spec}
+      legend={`by step, n = ${steps.length}`}
+    />
+  )
+}
+
+export function CostChart(props: { steps: StepPoint[]; marks: Mark[]; budget: number | null; isSimulated: boolean }) {
+  const { steps, marks, budget, isSimulated } = props
+  const { spec, unpriced, last } = useMemo(() => {
+    const { x, cumulativeCost, unpriced } = columnsOf(steps)
+    const spec: ChartSpec = {
+      data: [x, cumulativeCost],
+      series: (color) => [
+        {},
+        { stroke: color('--text'), width: 1.5, points: { show: false }, ...(stepAfter ? { paths: stepAfter } : {}) },
+      ],
+      scales: fromZero,
+      formatY: money,
+      marks,
+      describe: (index) => `step ${x[index]}: ${money(cumulativeCost[index])} so far`,
+      // The cap, once the spend is near enough for it to share the scale.
+      overlay: (plot, color) => {
+        const top = plot.scales.y?.max ?? 0
+        if (budget !== null && budget <= top) rule(plot, budget, color('--wait'))
+      },
+    }
+    return { spec, unpriced, last: cumulativeCost.at(-1) }
+  }, [steps, marks, budget])
+  return (
+    <Chart
+      title="Cost, cumulative"
+      unit={
+        <>
+          {money(last)}
+          {budget !== null && ` of ${money(budget)}`} <Simulated isSimulated={isSimulated} />
+        </>
+      }
+      summary={`Cumulative cost: ${money(last)} after ${steps.length} steps.`}
+      testId="cost-chart"
+      spec={spec}
+      legend={
+        unpriced > 0 ? `${unpriced} steps have no known price: the total is not known` : `by step, n = ${steps.length}`
+      }
+    />
+  )
+}
+
+export function TokensChart({
+  steps,
+  marks,
+  isSimulated,
+}: {
+  steps: StepPoint[]
+  marks: Mark[]
+  isSimulated: boolean
+}) {
+  const { spec, size } = useMemo(() => {
+    const numbered = steps.map((step, index) => ({ ...step, x: index + 1 }))
+    const { rows, size } = thin(numbered, (row) => row.uncached + row.cacheWrite + row.cacheRead, maxBars)
+    const stack = (color: string): uPlot.Series => ({
+      fill: color,
+      width: 0,
+      points: { show: false },
+      ...(bars ? { paths: bars } : {}),
+    })
+    const spec: ChartSpec = {
+      // Drawn back to front: the whole stack dark, then write over it, then read over both.
+      data: [
+        rows.map((row) => row.x),
+        rows.map((row) => row.cacheRead + row.cacheWrite + row.uncached),
+        rows.map((row) => row.cacheRead + row.cacheWrite),
+        rows.map((row) => row.cacheRead),
+      ],
+      series: (color) => [
+        {},
+        stack(color('--token-uncached')),
+        stack(color('--token-write')),
+        stack(color('--token-read')),
+      ],
+      scales: fromZero,
+      formatY: tokens,
+      marks,
+      describe: (index) => {
+        const row = rows[index]
+        if (!row) return ''
+        return `step ${row.x}: uncached ${tokens(row.uncached)} · write ${tokens(row.cacheWrite)} · read ${tokens(row.cacheRead)}${row.cacheBreak ? ' ✕ cache break' : ''}`
+      },
+    }
+    return { spec, size }
+  }, [steps, marks])
+  const read = steps.reduce((total, step) => total + step.cacheRead, 0)
+  const input = steps.reduce((total, step) => total + step.uncached + step.cacheRead + step.cacheWrite, 0)
+  return (
+    <Chart
+      title="Input tokens"
+      unit={
+        <>
+          per step <Simulated isSimulated={isSimulated} />
+        </>
+      }
+      summary={`Input tokens by step: ${tokens(input)} in all, ${tokens(read)} of them read from the cache.`}
+      testId="tokens-chart"
+      spec={spec}
+      legend={
+        <>
+          <Key token="--token-uncached" name="uncached" />
+          <Key token="--token-write" name="cache write" />
+          <Key token="--token-read" name="cache read" />
+          {size > 1 && <span>largest of each {size} steps</span>}
+        </>
+      }
+    />
+  )
+}
+
+function Key({ token, name }: { token: string; name: string }) {
+  return (
+    <span>
+      <span className="swatch" style={{ background: `var(${token})` }} />
+      {name}
+    </span>
+  )
+}
+
+interface UnitProps {
+  steps: StepPoint[]
+  activations: ActivationPoint[]
+  marks: Mark[]
+  unit: string
+  isSimulated: boolean
+}
+
+/** Dots: what each single gain cost per unit. Bars: the whole activation. */
+export function UnitChart({ steps, activations, marks, unit, isSimulated }: UnitProps) {
+  const { spec, lines } = useMemo(() => {
+    const points = gainPoints(steps)
+    const lines = unitLines(steps, activations)
+    const byStep = new Map(points.map((point) => [point.x, point.perUnit]))
+    const x = steps.map((_, index) => index + 1)
+    const dots = x.map((step) => byStep.get(step) ?? null)
+    const levels = x.map((step) => lines.find((line) => step >= line.from && step <= line.to)?.perUnit ?? null)
+    const top = scaleTop(
+      points.map((point) => point.perUnit),
+      lines.map((line) => line.perUnit),
+    )
+    const spec: ChartSpec = {
+      data: [x, dots, levels],
+      series: (color) => [
+        {},
+        {
+          stroke: color('--muted'),
+          width: 0,
+          paths: () => null,
+          points: { show: true, size: 4, width: 1, fill: color('--surface'), stroke: color('--muted') },
+        },
+        { stroke: color('--accent'), width: 0, paths: () => null, points: { show: false } },
+      ],
+      scales: { y: { range: [0, top] } },
+      formatY: money,
+      marks,
+      describe: (index) =>
+        `step ${x[index]}: ${dots[index] ? `this gain ${money(dots[index])} per ${unit}, ` : ''}activation ${money(levels[index])} per ${unit}`,
+      overlay: (plot, color) => {
+        for (const line of lines) level(plot, line.from, line.to, line.perUnit, color('--accent'))
+      },
+    }
+    return { spec, lines }
+  }, [steps, activations, marks, unit])
+  const last = lines.at(-1)
+  return (
+    <Chart
+      title={`Cost per ${unit}`}
+      unit={
+        <>
+          {last ? `r${last.activation} ${money(last.perUnit)}` : '—'} <Simulated isSimulated={isSimulated} />
+        </>
+      }
+      summary={`Cost per ${unit} by activation: ${lines.map((line) => `r${line.activation} ${money(line.perUnit)}`).join(', ') || 'not known yet'}.`}
+      testId="cost-per-unit"
+      height={132}
+      spec={spec}
+      legend={`line: the activation · dots: single gains above what the scale shows are left to the table`}
+    />
+  )
+}
+
+/** Room for every activation's level and nine of ten dots: one dear first gain must not flatten the rest. */
+function scaleTop(dots: number[], levels: number[]): number {
+  const sorted = [...dots].sort((a, b) => a - b)
+  const most = sorted[Math.floor(sorted.length * 0.9)] ?? 0
+  return Math.max(most, ...levels, 1) * 1.15
+}
+
+function rule(plot: uPlot, value: number, color: string): void {
+  const y = Math.round(plot.valToPos(value, 'y', true))
+  plot.ctx.save()
+  plot.ctx.strokeStyle = color
+  plot.ctx.setLineDash([6, 4])
+  plot.ctx.beginPath()
+  plot.ctx.moveTo(plot.bbox.left, y)
+  plot.ctx.lineTo(plot.bbox.left + plot.bbox.width, y)
+  plot.ctx.stroke()
+  plot.ctx.restore()
+}
+
+function level(plot: uPlot, from: number, to: number, value: number, color: string): void {
+  const y = Math.round(plot.valToPos(value, 'y', true))
+  plot.ctx.save()
+  plot.ctx.strokeStyle = color
+  plot.ctx.lineWidth = 3 * devicePixelRatio
+  plot.ctx.beginPath()
+  plot.ctx.moveTo(plot.valToPos(from - 0.5, 'x', true), y)
+  plot.ctx.lineTo(plot.valToPos(to + 0.5, 'x', true), y)
+  plot.ctx.stroke()
+  plot.ctx.restore()
+}

@@ -1,0 +1,60 @@
+import type { TaskSummary } from '../../../kernel/wire/operator.ts'
+import { InertText } from '../../components/inert-text.tsx'
+import { Age, TimeAgo } from '../../components/time.tsx'
+import { money, whole } from '../../lib/format.ts'
+
+/** What it is doing, for how long, and which limit comes next. */
+export function NowLine({ task }: { task: TaskSummary }) {
+  const next = nextLimit(task)
+  return (
+    <div className="now-line" data-testid="now-line">
+      <strong>{task.state === 'finished' ? 'END' : 'NOW'}</strong>
+      {task.now && task.state !== 'finished' ? (
+        <>
+          <InertText className="mono" text={task.now.what} />
+          <span className="muted">
+            <Age since={task.now.since} />
+          </span>
+        </>
+      ) : (
+        <span className="muted">
+          <InertText text={task.reason ?? idleText(task)} /> · last event <TimeAgo at={task.lastEventAt} />
+        </span>
+      )}
+      <span className="muted now-progress" data-testid="progress-value">
+        {task.progress && (
+          <>
+            {task.progress.value}
+            {task.progress.goal !== null && ` of ${task.progress.goal}`} {task.progress.unit} ({task.progress.source})
+          </>
+        )}
+      </span>
+      {next && task.state !== 'finished' && <span className="muted">next limit: {next}</span>}
+    </div>
+  )
+}
+
+function idleText(task: TaskSummary): string {
+  if (task.state === 'starting') return 'sandbox and executor are starting'
+  if (task.state === 'finished') return `finished: ${task.outcome ?? 'no outcome'}`
+  return task.state
+}
+
+/** The limit with the smallest part left. */
+function nextLimit({ limits, totals }: TaskSummary): string | null {
+  const left: { part: number; text: string }[] = []
+  if (limits.maxSteps !== null) {
+    const rest = Math.max(0, limits.maxSteps - totals.steps)
+    left.push({ part: rest / limits.maxSteps, text: `${whole(rest)} steps left` })
+  }
+  if (limits.budgetNanoUsd !== null && totals.costNanoUsd !== null) {
+    const rest = Math.max(0, limits.budgetNanoUsd - totals.costNanoUsd)
+    left.push({ part: rest / limits.budgetNanoUsd, text: `${money(rest)} left` })
+  }
+  if (limits.budgetTokens !== null) {
+    const used = totals.uncached + totals.cacheRead + totals.cacheWrite + totals.output
+    const rest = Math.max(0, limits.budgetTokens - used)
+    left.push({ part: rest / limits.budgetTokens, text: `${whole(rest)} tokens left` })
+  }
+  return left.sort((a, b) => a.part - b.part)[0]?.text ?? null
+}

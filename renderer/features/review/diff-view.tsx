@@ -1,0 +1,112 @@
+import { useEffect, useRef, useState } from 'react'
+import { Skeleton } from '../../components/states.tsx'
+import { useIsDark } from '../../lib/theme.ts'
+import { loadMonaco } from './load-monaco.ts'
+
+type Monaco = typeof import('./monaco.ts')['monaco']
+type DiffEditor = ReturnType<Monaco['editor']['createDiffEditor']>
+
+export interface DiffSettings {
+  hideUnchanged: boolean
+  ignoreWhitespace: boolean
+  sideBySide: boolean
+}
+
+interface Props {
+  path: string
+  before: string
+  after: string
+  settings: DiffSettings
+}
+
+/** One read-only diff editor, reused from file to file. */
+export function DiffView({ path, before, after, settings }: Props) {
+  const host = useRef<HTMLDivElement>(null)
+  const [editor, setEditor] = useState<{ monaco: Monaco; diff: DiffEditor } | null>(null)
+  const [error, setError] = useState<string | null>(null)
+  const [isApproximate, setApproximate] = useState(false)
+  const isDark = useIsDark()
+
+  useEffect(() => {
+    editor?.monaco.editor.setTheme(isDark ? 'exodesk-dark' : 'exodesk-light')
+  }, [editor, isDark])
+
+  useEffect(() => {
+    editor?.diff.updateOptions({
+      ignoreTrimWhitespace: settings.ignoreWhitespace,
+      hideUnchangedRegions: { enabled: settings.hideUnchanged, contextLineCount: 4, minimumLineCount: 3 },
+      renderSideBySide: settings.sideBySide,
+      useInlineViewWhenSpaceIsLimited: true,
+    })
+  }, [editor, settings])
+
+  useEffect(() => {
+    if (!editor) return
+    const language = path.endsWith('.md')
+      ? 'markdown'
+      : /\.(ts|tsx|js|mjs|json)$/.test(path)
+        ? 'typescript'
+        : 'plaintext'
+    const original = editor.monaco.editor.createModel(before, language)
+    const modified = editor.monaco.editor.createModel(after, language)
+    editor.diff.setModel({ original, modified })
+    return () => {
+      editor.diff.setModel(null)
+      original.dispose()
+      modified.dispose()
+    }
+  }, [editor, path, before, after])
+
+  // Last, so that on leaving the models are let go before the editor is.
+  useEffect(() => {
+    let made: DiffEditor | undefined
+    let isGone = false
+    loadMonaco().then(
+      ({ monaco }) => {
+        if (isGone || !host.current) return
+        made = monaco.editor.createDiffEditor(host.current, {
+          readOnly: true,
+          originalEditable: false,
+          domReadOnly: true,
+          automaticLayout: true,
+          maxComputationTime: 5000,
+          experimental: { showMoves: true },
+          unicodeHighlight: { nonBasicASCII: true, invisibleCharacters: true, ambiguousCharacters: true },
+          renderControlCharacters: true,
+          renderWhitespace: 'boundary',
+          scrollBeyondLastLine: false,
+          renderIndicators: true,
+          renderMarginRevertIcon: false,
+          renderGutterMenu: false,
+          minimap: { enabled: false },
+          links: false,
+          contextmenu: false,
+          occurrencesHighlight: 'off',
+          selectionHighlight: false,
+          fontFamily: getComputedStyle(host.current).getPropertyValue('--mono'),
+          fontSize: 12,
+          lineHeight: 18,
+          tabFocusMode: true,
+        })
+        made.onDidUpdateDiff(() => setApproximate(made?.getLineChanges() === null))
+        setEditor({ monaco, diff: made })
+      },
+      (reason: unknown) => setError(String(reason)),
+    )
+    return () => {
+      isGone = true
+      made?.dispose()
+    }
+  }, [])
+
+  if (error) return <p className="tone-bad review-note">✗ The diff editor could not be loaded: {error}</p>
+  return (
+    <>
+      {isApproximate && (
+        <p className="tone-wait review-note">▲ Approximate diff: this file is too large to compare exactly.</p>
+      )}
+      {!editor && <Skeleton rows={8} />}
+      <div ref={host} className="review-editor" />
+    </>
+  )
+}

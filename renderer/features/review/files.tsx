@@ -1,0 +1,119 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ProposalDetail } from '../../../kernel/wire/operator.ts'
+import { InertText } from '../../components/inert-text.tsx'
+import { Loaded } from '../../components/states.tsx'
+import { useDesk } from '../../lib/desk.tsx'
+import { type DiffSettings, DiffView } from './diff-view.tsx'
+
+interface ListProps {
+  files: ProposalDetail['files']
+  path: string | null
+  viewed: ReadonlySet<string>
+  onOpen: (path: string) => void
+  onViewed: (path: string, isViewed: boolean) => void
+}
+
+const changeWords = { added: 'A', changed: 'M', removed: 'D' } as const
+
+export function FileList({ files, path, viewed, onOpen, onViewed }: ListProps) {
+  return (
+    <nav className="review-files" aria-label="Changed files">
+      <h3>
+        Viewed {files.filter((file) => viewed.has(file.path)).length}/{files.length}
+      </h3>
+      <ul>
+        {files.map((file) => (
+          <li key={file.path} className="file-row" aria-current={file.path === path || undefined}>
+            <input
+              type="checkbox"
+              data-testid="file-viewed"
+              aria-label={`viewed ${file.path}`}
+              checked={viewed.has(file.path)}
+              onChange={(event) => onViewed(file.path, event.target.checked)}
+            />
+            <button
+              type="button"
+              className="file-open"
+              onClick={() => onOpen(file.path)}
+              title={`${file.change}: ${file.path}`}
+            >
+              <span className="muted" aria-hidden="true">
+                {changeWords[file.change]}
+              </span>
+              <span className="sr">{file.change}</span>
+              <InertText className="file-name mono" text={file.path} />
+              <span className="added">+{file.addedLines}</span>
+              <span className="removed">−{file.removedLines}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+interface DiffProps {
+  detail: ProposalDetail
+  path: string
+  settings: DiffSettings
+  onSettings: (settings: DiffSettings) => void
+  isViewed: boolean
+  onViewed: (path: string, isViewed: boolean) => void
+}
+
+/** Both sides of one file, exactly as stored. */
+export function FileDiff({ detail, path, settings, onSettings, isViewed, onViewed }: DiffProps) {
+  const desk = useDesk()
+  const { agent, proposal, revision, base } = detail
+  const sides = useQuery({
+    queryKey: ['proposal-file', agent, proposal, revision, base, path],
+    queryFn: () => desk.proposals.file({ agent, proposal, path }),
+  })
+  return (
+    <>
+      <div className="review-diff-bar">
+        <InertText className="mono" text={path} />
+        <span className="review-toggles">
+          <Toggle
+            name="split"
+            isOn={settings.sideBySide}
+            onChange={(sideBySide) => onSettings({ ...settings, sideBySide })}
+          />
+          <Toggle
+            name="whole file"
+            isOn={!settings.hideUnchanged}
+            onChange={(on) => onSettings({ ...settings, hideUnchanged: !on })}
+          />
+          <Toggle
+            name={settings.ignoreWhitespace ? '▲ whitespace hidden' : 'whitespace shown'}
+            isOn={!settings.ignoreWhitespace}
+            onChange={(on) => onSettings({ ...settings, ignoreWhitespace: !on })}
+          />
+          <Toggle
+            name={isViewed ? '✓ viewed' : 'mark viewed (V)'}
+            isOn={isViewed}
+            onChange={(on) => onViewed(path, on)}
+          />
+        </span>
+      </div>
+      <Loaded query={sides} what={path} rows={10}>
+        {({ before, after }) => (
+          <>
+            {before !== null && after !== null && before === after && (
+              <p className="review-note muted">Both sides are the same.</p>
+            )}
+            <DiffView path={path} before={before ?? ''} after={after ?? ''} settings={settings} />
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function Toggle({ name, isOn, onChange }: { name: string; isOn: boolean; onChange: (isOn: boolean) => void }) {
+  return (
+    <button type="button" className="feed-filter" aria-pressed={isOn} onClick={() => onChange(!isOn)}>
+      {name}
+    </button>
+  )
+}

@@ -1,0 +1,54 @@
+import { useSyncExternalStore } from 'react'
+import type { ProposalSummary } from '../../../kernel/wire/operator.ts'
+import { absoluteTime, shortHash } from '../../lib/format.ts'
+import { hrefOf } from '../../lib/route.ts'
+
+export interface Received {
+  verdict: 'approved' | 'rejected'
+  seq: number
+  state: ProposalSummary['state']
+  /** The active revision before and after, as the kernel answered. */
+  before: string
+  after: string
+  at: number
+}
+
+const receipts = new Map<string, Received>()
+const listeners = new Set<() => void>()
+
+export function rememberReceipt(agent: string, proposal: string, received: Received): void {
+  receipts.set(`${agent}/${proposal}`, received)
+  for (const listener of listeners) listener()
+}
+
+export function useReceipt(agent: string, proposal: string): Received | undefined {
+  return useSyncExternalStore(subscribe, () => receipts.get(`${agent}/${proposal}`))
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** What the verdict did, as the kernel answered it: which event, and the executor's hash before and after. */
+export function Receipt({ received }: { received: Received }) {
+  const isSame = received.before === received.after
+  return (
+    <div className="verdict-row receipt" data-testid="receipt" role="status">
+      <strong className={received.verdict === 'approved' ? 'tone-ok' : 'tone-bad'}>
+        {received.verdict === 'approved' ? '✓ Approved' : '✗ Rejected'}
+      </strong>
+      <span>
+        <a href={hrefOf({ screen: 'history' })}>event {received.seq}</a>
+      </span>
+      <span>
+        executor before <code title={received.before}>{shortHash(received.before)}</code> after{' '}
+        <code title={received.after}>{shortHash(received.after)}</code>
+        {isSame && ' (unchanged)'}
+      </span>
+      <span className="muted">
+        now {received.state} · {absoluteTime(received.at)}
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,60 @@
+import { useSyncExternalStore } from 'react'
+
+export type Route =
+  | { screen: 'home' }
+  | { screen: 'live'; task: string | null }
+  | { screen: 'review'; agent: string | null; proposal: string | null }
+  | { screen: 'revisions'; agent: string | null }
+  | { screen: 'history' }
+
+/** `#/live/T-1`. What names no screen is Home: a stale link never shows an error page. */
+export function parseRoute(hash: string): Route {
+  const [screen, first, second] = hash.replace(/^#\/?/, '').split('/').map(decode)
+  if (screen === 'live') return { screen, task: first && /^T-\d+$/.test(first) ? first : null }
+  if (screen === 'review') {
+    const isWhole = first && second && /^P-\d+$/.test(second)
+    return isWhole ? { screen, agent: first, proposal: second } : { screen, agent: null, proposal: null }
+  }
+  if (screen === 'revisions') return { screen, agent: first || null }
+  if (screen === 'history') return { screen }
+  return { screen: 'home' }
+}
+
+export function hrefOf(route: Route): string {
+  const parts: (string | null)[] = [route.screen]
+  if (route.screen === 'live') parts.push(route.task)
+  if (route.screen === 'review') parts.push(route.agent, route.proposal)
+  if (route.screen === 'revisions') parts.push(route.agent)
+  return `#/${parts
+    .filter((part) => part !== null)
+    .map((part) => encodeURIComponent(part))
+    .join('/')}`
+}
+
+export function go(route: Route): void {
+  location.hash = hrefOf(route)
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return ''
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  window.addEventListener('hashchange', listener)
+  return () => window.removeEventListener('hashchange', listener)
+}
+
+let parsed: { hash: string; route: Route } | null = null
+
+function current(): Route {
+  if (parsed?.hash !== location.hash) parsed = { hash: location.hash, route: parseRoute(location.hash) }
+  return parsed.route
+}
+
+export function useRoute(): Route {
+  return useSyncExternalStore(subscribe, current)
+}
