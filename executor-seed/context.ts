@@ -21,6 +21,7 @@ interface Step {
 /** Topics of the notes by which a context says in history what no other event tells. */
 const JOINED = 'context.joined'
 const TOLD = 'context.told'
+const DROPPED = 'context.dropped'
 
 const folded = ['model.called', 'tool.called', 'tool.finished', 'message.appended', 'note.added', ...messageKinds]
 
@@ -34,7 +35,7 @@ export class Context {
   tokens = 0
   /** Notices given by `tell` since the last summary. */
   told = 0
-  /** Tokens below which no summary is asked for, because the model has just written none. */
+  /** Tokens below which no summary is asked for, because the model wrote none lately. */
   noSummaryBelow = 0
   readonly #task: Item
   #summary: Item | null = null
@@ -117,6 +118,13 @@ export class Context {
     this.#summarised(text, keepFrom)
   }
 
+  /** Leaves out an answer that was to be a summary and is none, and asks for no other until the context has grown by a fifth. */
+  async drop(kernel: Kernel, seq: number): Promise<void> {
+    const text = `${seq} ${Math.ceil(this.tokens * 1.2)}`
+    await kernel.call('history.append', { kind: 'note.added', data: { topic: DROPPED, text } })
+    this.#foldNote(DROPPED, text)
+  }
+
   /** Applies one event of history. `output` of a `tool.finished` must be whole. */
   fold(event: WireEvent): void {
     this.#lastSeq = Math.max(this.#lastSeq, event.seq)
@@ -163,6 +171,11 @@ export class Context {
   #foldNote(topic: string, text: string): void {
     if (topic === JOINED) this.#joined(text.split(' ').map(Number))
     else if (topic === TOLD) this.#told(text)
+    else if (topic === DROPPED) {
+      const [seq, tokens] = text.split(' ').map(Number)
+      this.#steps = this.#steps.filter((step) => step.seq !== seq)
+      this.noSummaryBelow = tokens ?? 0
+    }
   }
 
   #addStep(seq: number, answer: string[], idle: boolean): void {

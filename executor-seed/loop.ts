@@ -83,10 +83,10 @@ async function compact(
   const planned = plan(context, overflowed)
   if (planned === null) return false
   const input = [...context.input(planned.summarise), message(SUMMARISE)]
-  const { text } = readAnswer(await call({ ...wanted(kernel, input), mayCall: false }, kernel, turn, budget))
+  const { seq, text } = readAnswer(await call({ ...wanted(kernel, input), mayCall: false }, kernel, turn, budget))
   if (text.trim() === '') {
     console.error('the model wrote no summary; the context stays as it is')
-    context.noSummaryBelow = context.tokens * 1.2
+    await context.drop(kernel, seq)
     return false
   }
   await context.summarise(kernel, text, planned.keepFrom)

@@ -6,9 +6,8 @@ const renderers: { [kind: string]: (data: { [key: string]: Json }) => string | n
   'task.answered': (data) => `The operator answers: ${data.text}`,
   'proposal.checked': (data) => {
     if (data.verdict === 'pass') return null
-    const found = `${data.summary}${details(data.details)}`
-    if (data.verdict !== 'fail') return `${data.proposal}: check ${data.check} could not decide: ${found}`
-    return `${data.proposal} failed check ${data.check}: ${found}\nWhat runs is unchanged. Your edit is still in /policy: correct it and propose again, or leave it.`
+    const verdict = data.verdict === 'fail' ? 'failed' : 'could not decide'
+    return `${data.proposal} stops: check ${data.check} ${verdict}: ${data.summary}${details(data.details)}\nWhat runs is unchanged. Your edit is still in /policy: correct it and propose again, or leave it.`
   },
   'proposal.reviewed': (data) => {
     const by = data.by === 'operator' ? 'The operator' : data.by === 'rule' ? 'A rule' : 'The run'

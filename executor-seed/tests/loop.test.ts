@@ -171,7 +171,7 @@ describe('what the model is told', () => {
     kernel.append('task.steered', { text: 'not for this task' }, 'T-9')
     await kernel.turn()
     expect(messages(kernel, 1).slice(1)).toEqual([
-      'P-1 failed check types: 1 error\ntools/x.ts(3,1): no such name\nWhat runs is unchanged. Your edit is still in /policy: correct it and propose again, or leave it.',
+      'P-1 stops: check types failed: 1 error\ntools/x.ts(3,1): no such name\nWhat runs is unchanged. Your edit is still in /policy: correct it and propose again, or leave it.',
       'The operator rejected P-2: too broad\nWhat runs is unchanged. Your edit is still in /policy.',
       'P-3 is active: you now run r3, on probation for 10 steps.',
     ])
