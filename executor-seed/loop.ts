@@ -30,7 +30,7 @@ export async function runTurn(params: TurnRunParams, kernel: Kernel, turn: Turn)
   let steps = 0
   const end = (outcome: TurnRunResult['outcome'], reason?: string): TurnRunResult => ({
     outcome,
-    ...(reason === undefined ? {} : { reason }),
+    ...(reason === undefined ? {} : { reason: reason.slice(0, 2_000) }),
     steps,
     toolOutputs: [...context.unsentResults],
   })
