@@ -1,5 +1,5 @@
 import { isWorldTask } from './hollowmere.ts'
-import { oneAction, parse, shellCommands } from './novice.ts'
+import { callsOf, isSummaryAsked, oneAction, parse, proposalsBefore, shellCommands } from './novice.ts'
 import type { Item, Player, PlayerDecision, PlayerRequest, Random } from './player.ts'
 import { roundDescription, roundTool, type ToolWishes } from './round-tool.ts'
 
@@ -13,6 +13,7 @@ const attemptsMost = 3
  */
 export const playApprentice: Player = (request, random) => {
   if (!isWorldTask(request)) return { text: 'I can only play the world that the `world` command reaches.' }
+  if (isSummaryAsked(request.items)) return oneAction(request)
   return withTool(request) ?? improve(request, random) ?? oneAction(request)
 }
 
@@ -52,7 +53,8 @@ function improve(request: PlayerRequest, random: Random): PlayerDecision | null 
       toolCalls: [{ name: 'shell', arguments: { command: 'cat /policy/SELF.md' } }],
     }
   }
-  const proposals = items.filter((item) => item.type === 'call' && item.name === 'propose').length
+  if (proposalsBefore(items) > 0) return null
+  const proposals = callsOf(items, 'propose')
   const objections = items.flatMap(objectionOf)
   if (proposals >= attemptsMost || objections.length < proposals) return null
   const wishes = wishesOf(objections, random)

@@ -1,5 +1,5 @@
 import { isWorldTask } from './hollowmere.ts'
-import { oneAction, shellCommands } from './novice.ts'
+import { callsOf, isSummaryAsked, oneAction, proposalsBefore, shellCommands } from './novice.ts'
 import type { Player, PlayerRequest } from './player.ts'
 
 /** One proposal of each kind that must not get through, in this order. Each edit starts from a clean copy. */
@@ -22,13 +22,15 @@ const clean = '/opt/policy-clean'
 /** Plays the world as the novice does, and in between proposes one change of each kind that must be stopped. */
 export const playSaboteur: Player = (request) => {
   if (!isWorldTask(request)) return { text: 'I can only play the world that the `world` command reaches.' }
+  if (isSummaryAsked(request.items)) return oneAction(request)
   return sabotage(request) ?? oneAction(request)
 }
 
 function sabotage(request: PlayerRequest) {
   const { items, tools } = request
   if (!tools.some((tool) => tool.name === 'propose')) return null
-  const proposals = items.filter((item) => item.type === 'call' && item.name === 'propose').length
+  const before = proposalsBefore(items)
+  const proposals = before + callsOf(items, 'propose')
   const outcomes = items.filter(
     (item) =>
       item.type === 'message' &&
@@ -36,7 +38,7 @@ function sabotage(request: PlayerRequest) {
       /^P-\d+ stops|was rolled back|(?:rejected|returned) P-\d+|could not take over/.test(item.text),
   ).length
   const next = sabotages[proposals]
-  if (next === undefined || outcomes < proposals) return null
+  if (next === undefined || outcomes < proposals - before) return null
   const shell = shellCommands(request)
   const edit = `rm -rf /policy/* && cp -r ${clean}/. /policy/ && ${next.edit}`
   if (!shell.some(({ command }) => command.startsWith(`cp -r /policy/. ${clean}`))) {
