@@ -10,6 +10,8 @@ interface ProcessStat extends ProcessId {
   parent: number
   /** As in proc(5): R running, S sleeping, T stopped, t traced, Z zombie … */
   state: string
+  /** Time on a processor so far, clock ticks. */
+  cpuTicks: number
 }
 
 export function readStat(pid: number): ProcessStat | null {
@@ -21,7 +23,13 @@ export function readStat(pid: number): ProcessStat | null {
   }
   // The command name, in parentheses, may itself hold spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return { pid, state: fields[0] ?? '', parent: Number(fields[1]), startTime: fields[19] ?? '' }
+  return {
+    pid,
+    state: fields[0] ?? '',
+    parent: Number(fields[1]),
+    startTime: fields[19] ?? '',
+    cpuTicks: Number(fields[11]) + Number(fields[12]),
+  }
 }
 
 export function isAlive(id: ProcessId): boolean {
