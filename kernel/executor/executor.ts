@@ -39,7 +39,8 @@ export interface PolicyService {
   read(agent: string, path: string): Promise<string>
   diff(agent: string, task: string): Promise<string>
   propose(where: PolicyOrigin, params: PolicyProposeParams): Promise<PolicyProposeResult>
-  withdraw(agent: string, proposal: string): Promise<ProposalState>
+  /** By the executor unless said otherwise: the operator's own proposals are not its to withdraw. */
+  withdraw(agent: string, proposal: string, by?: 'executor' | 'operator'): Promise<ProposalState>
   reset(where: PolicyOrigin, to: string): Promise<PolicyStatus>
 }
 export interface PolicyOrigin {

@@ -193,7 +193,7 @@ export function createRouter(parts: OperatorParts) {
         guardian.submit(input.agent, input.tree, input.why, input.claim ?? input.why.slice(0, 500)),
       ),
       withdraw: os.proposals.withdraw.handler(async ({ input }) => ({
-        state: await guardian.withdraw(input.agent, input.proposal),
+        state: await guardian.withdraw(input.agent, input.proposal, 'operator'),
       })),
     },
     revisions: {

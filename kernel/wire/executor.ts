@@ -393,6 +393,8 @@ export interface PolicyStatus {
   base: Sha256
   /** How `/policy` differs from its base. */
   changed: PolicyFileChange[]
+  /** Why `/policy` cannot be read as a revision, where it cannot; `changed` is then empty. */
+  problems?: { path: string; problem: string }[]
   /** Latest proposals of this agent, newest first, at most 10. */
   proposals: PolicyProposal[]
 }

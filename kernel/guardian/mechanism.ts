@@ -1,0 +1,152 @@
+import { KernelError } from '../errors.ts'
+import { draft } from '../wire/events.ts'
+import { createActivation } from './activation.ts'
+import { createChecking } from './checking.ts'
+import { recordProfile } from './checks/profile.ts'
+import { Core, type GuardianParts } from './core.ts'
+import type { ActiveRevision, Guardian } from './guardian.ts'
+import { Ledger } from './ledger.ts'
+import { createProbation } from './probation.ts'
+import { createProposing } from './proposing.ts'
+import { createReview } from './review.ts'
+import { createRollback } from './rollback.ts'
+import { createViews } from './views.ts'
+import { createWorkingCopies } from './working-copy.ts'
+
+export type { GuardianParts, RestartLimits } from './core.ts'
+
+/** Replays what history says of proposals and activations, and follows it from there. */
+export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
+  const { history, revisions } = parts
+  const ledger = await Ledger.open(history)
+  const core = new Core(parts, ledger)
+  const activation = createActivation(core)
+  const review = createReview(core, activation)
+  const checking = createChecking(core, (agent) => review.approveByFlag(agent))
+  const copies = createWorkingCopies(core)
+  const proposing = createProposing(core, copies, checking)
+  const probation = createProbation(core)
+  const rollback = createRollback(core, activation)
+  const views = createViews(core, review)
+  let profile: Promise<void> | undefined
+
+  ledger.onChange = (agent) => {
+    checking.notice(agent)
+    core.background(agent, () => move(agent))
+  }
+
+  /** What follows by itself from the state as it is now. */
+  async function move(agent: string): Promise<void> {
+    if (core.closing.aborted) return
+    if (await probation.confirm(agent)) await review.approveByFlag(agent)
+  }
+
+  function active(agent: string): ActiveRevision | null {
+    const now = ledger.active(agent)
+    return now === null ? null : { revision: now.revision, activation: now.activation }
+  }
+
+  /** Before the first proposal of this process: which checks it will be held to. */
+  async function ensureProfile(): Promise<void> {
+    profile ??= recordProfile(core)
+    profile.catch(() => {
+      profile = undefined
+    })
+    await profile
+  }
+
+  return {
+    async createAgent(agent, seed) {
+      core.requireOpen()
+      const revision = await revisions.put(seed)
+      await ledger.locked(agent, async () => {
+        if (ledger.find(agent) !== undefined) throw new KernelError('conflict', `there is an agent ${agent} already`)
+        const header = { actor: 'kernel', agent, revision } as const
+        const activated = {
+          activation: 1,
+          revision,
+          previous: null,
+          cause: 'seed',
+          proposal: null,
+          probationSteps: 0,
+        } as const
+        await history.appendIfActive(agent, null, [
+          draft('agent.created', { name: agent, revision }, header),
+          draft('revision.authorised', { revision, by: 'seed', proposal: null }, header),
+          draft('revision.activated', activated, header),
+        ])
+      })
+      return { revision, activation: 1 }
+    },
+
+    // Behind a commit in progress: who starts what this names starts what is active.
+    active: (agent) => ledger.locked(agent, async () => active(agent)),
+
+    attach(agent, target) {
+      const other = core.targets.get(agent)
+      if (other !== undefined) throw new KernelError('conflict', `agent ${agent} runs ${other.task} already`)
+      core.targets.set(agent, target)
+      core.background(agent, async () => {
+        if (!(await review.takeUp(agent))) await review.approveByFlag(agent)
+      })
+      return () => {
+        if (core.targets.get(agent) === target) core.targets.delete(agent)
+      }
+    },
+
+    layPolicy: (agent, box, task) => copies.lay(agent, box, task),
+    status: (agent, task) => copies.status(agent, task),
+    diff: (agent, task) => copies.diff(agent, task),
+    reset: (where, to) => copies.reset(where, to),
+    async read(agent, path) {
+      const { revision } = ledger.mustBeActive(agent)
+      const file = (await revisions.read(revision)).find((one) => one.path === path)
+      if (file === undefined) throw new KernelError('not-found', `the active revision has no file ${path}`)
+      return file.text
+    },
+
+    async propose(where, params) {
+      await ensureProfile()
+      return proposing.propose(where, params)
+    },
+    async submit(agent, files, why, claim) {
+      await ensureProfile()
+      return proposing.submit(agent, files, why, claim)
+    },
+    withdraw: (agent, proposal, by = 'executor') => proposing.withdraw(agent, proposal, by),
+
+    list: async (filter) => views.list(filter),
+    get: async (agent, proposal) => views.get(agent, proposal),
+    file: (agent, proposal, path) => views.file(agent, proposal, path),
+    view: async (agent, proposal) => review.view(agent, proposal),
+    approve: (input) => review.approve(input),
+    reject: (input) => review.reject(input),
+
+    revisions: (agent) => views.revisions(agent),
+    rollbackPreview: (agent, wanted) => rollback.preview(agent, wanted),
+    rollback: (agent, wanted, expectActive, reason) => rollback.rollback(agent, wanted, expectActive, reason),
+
+    generationFailed: (agent, failure) => probation.failed(agent, failure),
+
+    async recover() {
+      await ensureProfile()
+      const recovered = { activationsResolved: 0, checksRestarted: 0 }
+      for (const { agent, proposals } of ledger.agents()) {
+        if (await review.takeUp(agent)) recovered.activationsResolved += 1
+        for (const { proposal, state } of proposals) {
+          if (state !== 'checking') continue
+          checking.start(agent, proposal)
+          recovered.checksRestarted += 1
+        }
+        core.background(agent, () => move(agent))
+      }
+      return recovered
+    },
+
+    settled: (agent) => core.settled(agent),
+    async close() {
+      probation.close()
+      await core.close()
+    },
+  }
+}
