@@ -6,19 +6,12 @@ import type { ActivationTarget, Guardian } from '../guardian/guardian.ts'
 import type { History } from '../history/history.ts'
 import type { Gateway } from '../models/models.ts'
 import type { ProviderReport, SandboxProvider } from '../sandbox/sandbox.ts'
-import {
-  type Actor,
-  draft,
-  type EventData,
-  type EventDraft,
-  type EventKind,
-  type ModelChoice,
-  type Progress,
-} from '../wire/events.ts'
+import { type Actor, draft, type EventData, type EventDraft, type EventKind, type ModelChoice } from '../wire/events.ts'
 import { createFolders, taskFolders } from './folders.ts'
+import { afterEnd, startActive } from './generations.ts'
 import { grade } from './grader.ts'
+import { Meter } from './meter.ts'
 import type { Pack } from './pack.ts'
-import { startWorld, type World, type WorldProbe } from './world.ts'
 
 /** What a run is made of; constructed by kernel.ts. */
 export interface RunParts {
@@ -53,10 +46,14 @@ export type RunState =
   | 'interrupted'
   | 'finished'
 
+/** How a task ended. */
+type Over = Pick<EventData<'task.finished'>, 'outcome' | 'reason'>
+
 /** How long a replacement, a pause or a stop waits for the step in hand before it is interrupted. */
 const drainMs = { replacement: 120_000, pause: 120_000, stop: 20_000, quit: 5_000 } as const
 const failedTurnsMax = 3
 
+// Long because: the loop and the hand-over are one state machine; apart, their order could not be read.
 /** One running task: the loop of turns, and the hand-over from generation to generation. It ends by events, never by a throw. */
 export class Run implements ActivationTarget {
   readonly task: string
@@ -69,18 +66,13 @@ export class Run implements ActivationTarget {
 
   readonly #parts: RunParts
   readonly #spec: RunSpec
-  #world: World | null = null
+  readonly #meter: Meter
   #generation: Generation | null = null
   #wanted: 'run' | 'pause' | 'stop' | 'quit' = 'run'
   #wake: () => void = () => {}
   #swap: { next: Generation; commit: () => Promise<void>; settle: (error: unknown) => void } | null = null
-  #steps = 0
-  #turn = 0
-  #progress: Progress | null = null
-  #accepted: string | null = null
   #question: string | null = null
   #model: ModelChoice
-  #startedAt: number
 
   constructor(parts: RunParts, spec: RunSpec) {
     this.#parts = parts
@@ -89,7 +81,7 @@ export class Run implements ActivationTarget {
     this.agent = spec.agent
     this.approve = spec.created.approve
     this.#model = spec.created.model
-    this.#startedAt = parts.clock.monotonic()
+    this.#meter = new Meter(parts, spec)
     this.ended = this.#live()
   }
 
@@ -109,12 +101,12 @@ export class Run implements ActivationTarget {
       },
       model: this.#model,
       box: this.box(),
-      complete: (summary) => this.#complete(summary),
+      complete: (summary) => this.#meter.complete(summary),
       ask: async (question) => {
         await this.#append('task.asked', { question }, 'executor')
         this.#question = question
       },
-      nextStep: () => this.#nextStep(),
+      nextStep: () => this.#meter.nextStep(),
     }
   }
 
@@ -187,7 +179,7 @@ export class Run implements ActivationTarget {
   }
 
   async frame(): Promise<string | null> {
-    return this.#world === null ? null : this.#world.frame()
+    return this.#meter.frame()
   }
 
   now(): { what: string; since: number } | null {
@@ -205,13 +197,13 @@ export class Run implements ActivationTarget {
       isOpen = true
       detach = this.#parts.guardian.attach(this.agent, this)
       const end = await this.#turns()
-      if (end !== null) await this.#finish(end.outcome, end.reason)
+      if (end !== null) await this.#finish(end)
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error)
       // What could not be opened for want of a box or an endpoint is not over: it goes on at a later start.
       if (!isOpen && error instanceof KernelError && error.code === 'unavailable') this.#leave(text)
       else
-        await this.#finish('failed', text).catch((late: Error) =>
+        await this.#finish({ outcome: 'failed', reason: text }).catch((late: Error) =>
           this.#leave(`${text}; and it could not be closed: ${late.message}`),
         )
     } finally {
@@ -241,34 +233,36 @@ export class Run implements ActivationTarget {
     }
     this.#model = await this.#parts.resolveModel(created.model, created.seed)
     const totals = await history.totals({ task: this.task })
-    this.#steps = totals.steps
-    this.#progress = totals.progress
     gateway.openBudget(this.task, {
       limitNanoUsd: created.limits.budgetNanoUsd,
       limitTokens: created.limits.budgetTokens,
       spentNanoUsd: totals.costNanoUsd ?? 0,
       spentTokens: totals.uncached + totals.cacheRead + totals.cacheWrite + totals.output,
     })
-    if (pack.world !== null) {
-      this.#world = await startWorld(provider, pack, this.#folders(), this.task, created.seed)
-      await this.#measure(null)
-    }
     const lastTurn = await history.latest({ agent: this.agent }, 'turn.started', { task: this.task })
-    this.#turn = lastTurn?.turn ?? 0
-    if (started) {
-      const [paused, continued] = await Promise.all([
-        history.latest({ agent: this.agent }, 'task.paused', { task: this.task }),
-        history.latest({ agent: this.agent }, 'task.resumed', { task: this.task }),
-      ])
-      if (paused !== null && paused.seq > (continued?.seq ?? 0)) {
-        this.#wanted = 'pause'
-        this.reason = paused.data.reason
-      }
+    await this.#meter.open(totals.steps, lastTurn?.turn ?? 0, totals.progress)
+    if (started) await this.#takeUp()
+  }
+
+  /** A task that an earlier kernel had started: paused stays paused, and a question stays open. */
+  async #takeUp(): Promise<void> {
+    const latest = async <K extends EventKind>(kind: K) =>
+      this.#parts.history.latest({ agent: this.agent }, kind, { task: this.task })
+    const [paused, resumed, asked, answered] = await Promise.all([
+      latest('task.paused'),
+      latest('task.resumed'),
+      latest('task.asked'),
+      latest('task.answered'),
+    ])
+    if (paused !== null && paused.seq > (resumed?.seq ?? 0)) {
+      this.#wanted = 'pause'
+      this.reason = paused.data.reason
     }
+    if (asked !== null && asked.seq > (answered?.seq ?? 0)) this.#question = asked.data.question
   }
 
   /** Turns until the task is over; null: leave it as it is. */
-  async #turns(): Promise<{ outcome: EventData<'task.finished'>['outcome']; reason: string } | null> {
+  async #turns(): Promise<Over | null> {
     let failed = 0
     for (;;) {
       if (this.#swap !== null) await this.#handOver()
@@ -282,14 +276,21 @@ export class Run implements ActivationTarget {
         await this.#idle('waiting')
         continue
       }
-      const limit = this.#limitReached()
-      if (limit !== null) return limit
-      const generation = await this.#ready()
-      if (generation === 'replaced') continue
+      const limit = this.#meter.limitReached()
+      if (limit !== null) return { outcome: 'budget', reason: limit.reason }
+      if (this.#generation === null) {
+        const next = await startActive(this.#parts, this.agent, this.context())
+        if (next.kind === 'give-up') return { outcome: 'failed', reason: next.reason }
+        if (next.kind === 'again') await this.#sleep(next.delayMs)
+        else this.#generation = next.generation
+        // Something may have been asked for meanwhile.
+        continue
+      }
+      const generation = this.#generation
       this.state = 'running'
-      this.#turn += 1
-      const end = await generation.runTurn({ turn: this.#turn, ...this.#parts.turnLimits })
-      await this.#measure(null)
+      this.#meter.turn += 1
+      const end = await generation.runTurn({ turn: this.#meter.turn, ...this.#parts.turnLimits })
+      await this.#meter.measure()
       const over = await this.#after(end, generation)
       if (over === 'failed-turn') {
         failed += 1
@@ -307,77 +308,25 @@ export class Run implements ActivationTarget {
     }
   }
 
-  async #after(
-    end: TurnEnd,
-    generation: Generation,
-  ): Promise<{ outcome: EventData<'task.finished'>['outcome']; reason: string } | 'go-on' | 'failed-turn'> {
-    if (this.#accepted !== null) {
-      return {
-        outcome: this.#spec.created.goal === null && this.#world === null ? 'claimed' : 'completed',
-        reason: this.#accepted,
-      }
-    }
+  async #after(end: TurnEnd, generation: Generation): Promise<Over | 'go-on' | 'failed-turn'> {
+    const { accepted, hasWorld } = this.#meter
+    if (accepted !== null) return { outcome: hasWorld ? 'completed' : 'claimed', reason: accepted }
     switch (end.outcome) {
       case 'budget':
         return { outcome: 'budget', reason: end.reason ?? 'a limit was reached' }
       case 'failed':
         return 'failed-turn'
-      case 'interrupted':
-        return this.#recover(generation)
+      case 'interrupted': {
+        this.#generation = null
+        const next = await afterEnd(this.#parts, this.agent, this.task, generation)
+        if (next.kind === 'give-up') return { outcome: 'failed', reason: next.reason }
+        if (next.kind === 'again') await this.#sleep(next.delayMs)
+        return 'go-on'
+      }
       case 'yielded':
       case 'completed':
       case 'cancelled':
         return 'go-on'
-    }
-  }
-
-  /** The generation is gone: asks the guardian what to do. */
-  async #recover(generation: Generation): Promise<{ outcome: 'failed'; reason: string } | 'go-on'> {
-    const end = await generation.ended
-    this.#generation = null
-    if (end.kind === 'stopped') return 'go-on'
-    const decision = await this.#parts.guardian.generationFailed(this.agent, {
-      task: this.task,
-      activation: generation.activation,
-      revision: generation.revision,
-      kind: end.kind === 'crashed' ? 'crash' : 'hang',
-      detail:
-        end.kind === 'crashed'
-          ? `exit code ${end.exitCode ?? end.signal}: ${end.stderr.slice(-500)}`
-          : `${end.watchdog} watchdog after ${end.afterMs} ms`,
-    })
-    if (decision.action === 'give-up') return { outcome: 'failed', reason: decision.reason }
-    await this.#sleep(decision.delayMs)
-    return 'go-on'
-  }
-
-  /** The generation to run the next turn with; starts one of the active revision where there is none. */
-  async #ready(): Promise<Generation | 'replaced'> {
-    if (this.#generation !== null) return this.#generation
-    const active = await this.#parts.guardian.active(this.agent)
-    if (active === null) throw new KernelError('internal', `agent ${this.agent} has no active revision`)
-    try {
-      this.#generation = await this.#parts.executors.start({
-        agent: this.agent,
-        run: 'task',
-        ...active,
-        task: this.context(),
-      })
-      return this.#generation
-    } catch (error) {
-      if (error instanceof KernelError && error.code === 'unavailable' && error.details?.stage !== undefined) {
-        const kind = error.details.stage === 'handshake' && error.details.exitCode === null ? 'hang' : 'crash'
-        const decision = await this.#parts.guardian.generationFailed(this.agent, {
-          task: this.task,
-          ...active,
-          kind,
-          detail: error.message,
-        })
-        if (decision.action === 'give-up') throw new KernelError('unavailable', decision.reason)
-        await this.#sleep(decision.delayMs)
-        return 'replaced'
-      }
-      throw error
     }
   }
 
@@ -438,81 +387,16 @@ export class Run implements ActivationTarget {
     if (generation !== null) void generation.drain(wanted, drainMs[wanted]).catch(() => {})
   }
 
-  // ---- measure, limits, completion ----
-
-  async #nextStep(): Promise<number> {
-    const { limits } = this.#spec.created
-    await this.#measure(this.#steps === 0 ? null : this.#steps)
-    if (limits.maxSteps !== null && this.#steps >= limits.maxSteps) {
-      throw new KernelError('over-budget', `the limit of ${limits.maxSteps} steps is reached`, {
-        details: { budget: 'steps', limit: limits.maxSteps, used: this.#steps },
-      })
-    }
-    const limit = this.#limitReached()
-    if (limit !== null)
-      throw new KernelError('over-budget', limit.reason, {
-        details: { budget: 'time', limit: limits.maxMs, used: limits.maxMs },
-      })
-    this.#steps += 1
-    return this.#steps
-  }
-
-  #limitReached(): { outcome: 'budget'; reason: string } | null {
-    const { limits } = this.#spec.created
-    if (limits.maxSteps !== null && this.#steps >= limits.maxSteps)
-      return { outcome: 'budget', reason: `the limit of ${limits.maxSteps} steps is reached` }
-    if (limits.maxMs !== null && this.#parts.clock.monotonic() - this.#startedAt >= limits.maxMs) {
-      return { outcome: 'budget', reason: `the limit of ${Math.round(limits.maxMs / 1000)} s is reached` }
-    }
-    return null
-  }
-
-  /** Asks the world; appends what changed, under the step that brought it. */
-  async #measure(step: number | null): Promise<void> {
-    if (this.#world === null) return
-    const probe = await this.#world.probe().catch((error: unknown) => this.#restartWorld(error))
-    if (this.#progress !== null && this.#progress.value === probe.value && this.#progress.goal === probe.goal) return
-    this.#progress = { value: probe.value, goal: probe.goal, unit: probe.unit, source: 'measured' }
-    await this.#parts.history.append([
-      this.#draft('task.progressed', this.#progress, {
-        turn: this.#turn === 0 ? null : this.#turn,
-        step: step ?? (this.#steps === 0 ? null : this.#steps),
-      }),
-    ])
-  }
-
-  /** Its journal holds all that it acknowledged, so a world that died goes on where it was. */
-  async #restartWorld(cause: unknown): Promise<WorldProbe> {
-    if (!(cause instanceof KernelError) || cause.code !== 'unavailable') throw cause
-    await this.#world?.close().catch(() => {})
-    const { provider } = this.#parts
-    this.#world = await startWorld(provider, this.#spec.pack, this.#folders(), this.task, this.#spec.created.seed)
-    return this.#world.probe()
-  }
-
-  async #complete(summary: string): Promise<{ accepted: boolean; message: string }> {
-    if (this.#world === null) {
-      this.#accepted = summary
-      return { accepted: true, message: 'noted: the operator decides' }
-    }
-    await this.#measure(null)
-    const probe = await this.#world.probe()
-    if (!probe.done)
-      return { accepted: false, message: `not complete: measured ${probe.value} of ${probe.goal} ${probe.unit}` }
-    this.#accepted = `measured ${probe.value} of ${probe.goal} ${probe.unit}`
-    return { accepted: true, message: `complete: ${this.#accepted}` }
-  }
-
-  async #finish(outcome: EventData<'task.finished'>['outcome'], reason: string): Promise<void> {
+  async #finish({ outcome, reason }: Over): Promise<void> {
     this.state = 'stopping'
     await this.#rest()
     this.#swap?.settle(new KernelError('conflict', `${this.task} has ended: the change waits for the next task`))
     this.#swap = null
     const { provider } = this.#parts
-    const world = (await this.#world?.save().catch(() => null)) ?? null
+    const world = await this.#meter.save()
     await provider.killAll(this.task)
     const graded =
-      this.#world === null && outcome === 'failed'
+      !this.#meter.hasWorld && outcome === 'failed'
         ? null
         : await grade(provider, this.#spec.pack, this.#folders(), this.task, world).catch((error: Error) => ({
             reward: null,
@@ -521,7 +405,7 @@ export class Run implements ActivationTarget {
           }))
     const drafts: EventDraft[] = []
     if (graded !== null) drafts.push(this.#draft('task.graded', graded))
-    drafts.push(this.#draft('task.finished', { outcome, reason, progress: this.#progress }))
+    drafts.push(this.#draft('task.finished', { outcome, reason, progress: this.#meter.progress }))
     drafts.push(this.#draft('sandbox.destroyed', { reason: 'the task has finished' }))
     await this.#parts.history.append(drafts)
     this.state = 'finished'
@@ -532,7 +416,7 @@ export class Run implements ActivationTarget {
     await this.#rest().catch(() => {})
     this.#swap?.settle(new KernelError('conflict', `${this.task} has ended`))
     this.#swap = null
-    await this.#world?.close().catch(() => {})
+    await this.#meter.close().catch(() => {})
     await this.#parts.provider.killAll(this.task).catch(() => 0)
     this.#parts.gateway.closeBudget(this.task)
   }

@@ -4,6 +4,7 @@
  * This file holds plain types only: the kernel holds its schemas to them, and writes it as `wire.d.ts` beside every
  * revision so that a policy can be type-checked with nothing else at hand. Both sides refuse what does not fit.
  */
+// Long because: a policy is type-checked against this one file.
 
 /** Raised on every incompatible change; `initialize` offers a range. */
 export type WireVersion = 1

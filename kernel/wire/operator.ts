@@ -1,3 +1,4 @@
+// Long because: the operator contract is one list, read as one.
 import { eventIterator, oc } from '@orpc/contract'
 import { z } from 'zod'
 import {

@@ -1,0 +1,59 @@
+import { KernelError } from '../errors.ts'
+import type { Executors, Generation, TaskContext } from '../executor/executor.ts'
+import type { Guardian } from '../guardian/guardian.ts'
+
+/** What a run does next about its executor. */
+export type Next =
+  | { kind: 'run'; generation: Generation }
+  /** Look again after this many ms: the active revision may be another by then. */
+  | { kind: 'again'; delayMs: number }
+  | { kind: 'give-up'; reason: string }
+
+interface Parts {
+  guardian: Guardian
+  executors: Executors
+}
+
+/** Starts the active revision; where it does not come up, the guardian decides what follows. */
+export async function startActive({ guardian, executors }: Parts, agent: string, task: TaskContext): Promise<Next> {
+  const active = await guardian.active(agent)
+  if (active === null) throw new KernelError('internal', `agent ${agent} has no active revision`)
+  try {
+    return { kind: 'run', generation: await executors.start({ agent, run: 'task', ...active, task }) }
+  } catch (error) {
+    if (!(error instanceof KernelError) || error.code !== 'unavailable' || error.details?.stage === undefined)
+      throw error
+    const kind = error.details.stage === 'handshake' && error.details.exitCode === null ? 'hang' : 'crash'
+    return decide(guardian, agent, { task: task.task, ...active, kind, detail: error.message })
+  }
+}
+
+/** The generation has ended in the middle of a turn: on purpose, or the guardian decides what follows. */
+export async function afterEnd(
+  { guardian }: Parts,
+  agent: string,
+  task: string,
+  generation: Generation,
+): Promise<Next> {
+  const end = await generation.ended
+  if (end.kind === 'stopped') return { kind: 'again', delayMs: 0 }
+  const { activation, revision } = generation
+  if (end.kind === 'hung') {
+    const detail = `${end.watchdog} watchdog after ${end.afterMs} ms`
+    return decide(guardian, agent, { task, activation, revision, kind: 'hang', detail })
+  }
+  const how = end.outOfMemory ? 'out of memory' : `exit code ${end.exitCode ?? end.signal}`
+  const detail = `${how}: ${end.stderr.trim().slice(-500)}`
+  return decide(guardian, agent, { task, activation, revision, kind: 'crash', detail })
+}
+
+async function decide(
+  guardian: Guardian,
+  agent: string,
+  failure: Parameters<Guardian['generationFailed']>[1],
+): Promise<Next> {
+  const decision = await guardian.generationFailed(agent, failure)
+  return decision.action === 'give-up'
+    ? { kind: 'give-up', reason: decision.reason }
+    : { kind: 'again', delayMs: decision.delayMs }
+}
