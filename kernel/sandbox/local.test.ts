@@ -69,7 +69,8 @@ describe.skipIf(bwrap === undefined)('local boxes', () => {
             'node_modules/vitest/vitest.mjs',
             'run',
             '--reporter=json',
-            '--no-cache',
+            '--configLoader=runner',
+
             `--outputFile=${home}/result.json`,
           ],
           'kernel/sandbox/local.test.ts',

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { intakeLimits } from './sandbox.ts'
 import { escapePath, nameFault, readTree } from './tree.ts'
 
-type Entry = Header & { body?: string | Buffer }
+type Entry = Partial<Header> & { name: string; body?: string | Buffer }
 
 async function tarOf(entries: readonly Entry[]): Promise<Buffer> {
   const archive = pack()
