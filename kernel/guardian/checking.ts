@@ -1,6 +1,5 @@
 import { draft, type EventDraft } from '../wire/events.ts'
-import type { CheckOutcome } from './checks/check.ts'
-import { checks } from './checks/profile.ts'
+import type { Check, CheckOutcome } from './checks/check.ts'
 import { type Core, unless } from './core.ts'
 import { riskOf } from './risk.ts'
 import type { ProposalRecord } from './state.ts'
@@ -23,7 +22,7 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
     core.closing.addEventListener('abort', close, { once: true })
     running.set(agent, { proposal, stop })
     try {
-      for (const check of checks) {
+      for (const check of core.profile.checks) {
         const one = ledger.proposal(agent, proposal)
         if (one.state !== 'checking') return
         if (one.checks.some((done) => done.check === check.name)) continue
@@ -43,7 +42,7 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
   async function outcomeOf(
     agent: string,
     one: ProposalRecord,
-    check: (typeof checks)[number],
+    check: Check,
     signal: AbortSignal,
   ): Promise<CheckOutcome> {
     const late = AbortSignal.timeout(checkMs)

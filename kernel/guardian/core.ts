@@ -5,6 +5,8 @@ import type { Executors } from '../executor/executor.ts'
 import type { History } from '../history/history.ts'
 import type { Revisions } from '../revisions/revisions.ts'
 import type { IntakeResult, SandboxProvider, TreeFile } from '../sandbox/sandbox.ts'
+import type { Check } from './checks/check.ts'
+import { type Profile, profileOf } from './checks/profile.ts'
 import type { ActivationTarget } from './guardian.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -26,6 +28,8 @@ export interface GuardianParts {
   /** Steps of probation of a proposal's activation. Default 10. */
   probationSteps?: number
   restarts?: Partial<RestartLimits>
+  /** Default: those of `checks/profile.ts`. */
+  checks?: readonly Check[]
   /** How long `approve` and `rollback` wait for the step boundary and the hand-over, ms. Default 130 000. */
   activationWaitMs?: number
 }
@@ -45,6 +49,7 @@ export interface RestartLimits {
 export class Core {
   readonly parts: GuardianParts
   readonly ledger: Ledger
+  readonly profile: Profile
   readonly probationSteps: number
   readonly activationWaitMs: number
   /** The running task of each agent. */
@@ -57,6 +62,7 @@ export class Core {
   constructor(parts: GuardianParts, ledger: Ledger) {
     this.parts = parts
     this.ledger = ledger
+    this.profile = profileOf(parts.checks)
     this.probationSteps = parts.probationSteps ?? 10
     this.activationWaitMs = parts.activationWaitMs ?? 130_000
   }

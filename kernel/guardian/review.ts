@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto'
 import { KernelError } from '../errors.ts'
 import { type Binding, draft, type EventData } from '../wire/events.ts'
 import type { Activation } from './activation.ts'
-import { profileHash } from './checks/profile.ts'
 import { type Core, within } from './core.ts'
 import type { VerdictInput, VerdictReceipt } from './guardian.ts'
 import { type ProposalRecord, short } from './state.ts'
@@ -29,7 +28,12 @@ export function createReview(core: Core, activation: Activation) {
   function bindingOf(agent: string, { revision, checks }: ProposalRecord): Binding {
     const hash = createHash('sha256')
     for (const check of checks) hash.update(check.hash)
-    return { revision, base: ledger.mustBeActive(agent).revision, checks: hash.digest('hex'), profile: profileHash }
+    return {
+      revision,
+      base: ledger.mustBeActive(agent).revision,
+      checks: hash.digest('hex'),
+      profile: core.profile.hash,
+    }
   }
 
   /** Why it cannot be approved now; null when it can. */

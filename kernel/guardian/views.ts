@@ -1,6 +1,5 @@
 import type { ActivationRow } from '../history/history.ts'
 import type { ProposalDetail, ProposalSummary, RevisionRow } from '../wire/operator.ts'
-import { checks } from './checks/profile.ts'
 import type { Core } from './core.ts'
 import type { Review } from './review.ts'
 import type { ActivationRecord, AgentState, ProposalRecord } from './state.ts'
@@ -78,7 +77,7 @@ export function createViews(core: Core, review: Review) {
       const one = ledger.proposal(agent, proposal)
       const active = ledger.mustBeActive(agent)
       const reported = new Set(one.checks.map(({ check }) => check))
-      const pending = one.state === 'checking' ? checks.filter(({ name }) => !reported.has(name)) : []
+      const pending = one.state === 'checking' ? core.profile.checks.filter(({ name }) => !reported.has(name)) : []
       return {
         ...summary(agent, one),
         why: one.why,

@@ -1,14 +1,12 @@
 import { KernelError } from '../errors.ts'
 import type { PolicyOrigin, TaskContext } from '../executor/executor.ts'
-import type { IntakeProblem, TreeFile } from '../sandbox/sandbox.ts'
-import type { PolicyFileChange, PolicyStatus } from '../wire/executor.ts'
+import type { IntakeProblem } from '../sandbox/sandbox.ts'
+import type { PolicyStatus } from '../wire/executor.ts'
 import type { Core } from './core.ts'
 import type { ProposalRecord } from './state.ts'
 
 /** Bytes of a diff that an agent is given at once. */
 const diffBytesMax = 256 * 1024
-/** For counting lines: more than two trees can hold. */
-const wholeDiff = 16 * 1024 * 1024
 const proposalsShown = 10
 export const backupName = 'policy-backup'
 
@@ -79,31 +77,10 @@ export function createWorkingCopies(core: Core) {
     return {
       active: { revision, activation },
       base: from,
-      changed: copy.ok ? changes(await revisions.read(from), copy.files) : [],
+      changed: copy.ok ? revisions.compare(await revisions.read(from), copy.files) : [],
       ...(copy.ok ? {} : { problems: copy.problems }),
       proposals: state.proposals.slice(-proposalsShown).reverse().map(shown),
     }
-  }
-
-  function changes(from: readonly TreeFile[], to: readonly TreeFile[]): PolicyFileChange[] {
-    const before = new Map(from.map((file) => [file.path, file]))
-    const after = new Map(to.map((file) => [file.path, file]))
-    const paths = [...new Set([...before.keys(), ...after.keys()])].sort()
-    return paths.flatMap((path) => {
-      const [old, now] = [before.get(path), after.get(path)]
-      if (old?.text === now?.text) return []
-      const lines = revisions
-        .diff(old === undefined ? [] : [old], now === undefined ? [] : [now], wholeDiff)
-        .split('\n')
-      const body = lines.slice(lines.findIndex((line) => line.startsWith('@@')))
-      return {
-        path,
-        change:
-          old === undefined ? ('added' as const) : now === undefined ? ('removed' as const) : ('changed' as const),
-        addedLines: body.filter((line) => line.startsWith('+')).length,
-        removedLines: body.filter((line) => line.startsWith('-')).length,
-      }
-    })
   }
 
   /** A revision that this agent has had to do with: no other's can be asked for by its hash. */
@@ -140,7 +117,7 @@ export function createWorkingCopies(core: Core) {
       const revision = await named(agent, task, to)
       const copy = await read(box)
       if (!copy.ok) throw unreadable(copy.problems)
-      if (changes(await revisions.read(await base(agent, task)), copy.files).length > 0) {
+      if (revisions.compare(await revisions.read(await base(agent, task)), copy.files).length > 0) {
         const { generation, turn, step } = where
         const context = {
           actor: 'kernel',

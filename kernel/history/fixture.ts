@@ -14,8 +14,8 @@ export interface TestHistory {
 }
 
 /** For tests: a real history in a folder of its own, which `close` removes. */
-export async function openTestHistory(options: { clock?: Clock } = {}): Promise<TestHistory> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'exodesk-history-'))
+export async function openTestHistory(options: { clock?: Clock; dataDir?: string } = {}): Promise<TestHistory> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'exodesk-history-'))
   const open = () => openHistory({ dataDir, clock: options.clock ?? systemClock, version: 'test' })
   const test: TestHistory = {
     history: await open(),
