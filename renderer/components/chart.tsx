@@ -120,29 +120,35 @@ function optionsOf(
   }
 }
 
-/** Activations and proposals as vertical lines with their name on top; names that would overlap are left out, lines never. */
+/**
+ * Activations and proposals as vertical lines with their name on top. Where names would overlap, activations come first
+ * and the rest shrink to their sign or go; lines never do.
+ */
 function drawMarks(u: uPlot, marks: readonly Mark[], colors: Colors): void {
   const { ctx } = u
   const pixel = devicePixelRatio
-  let free = Number.NEGATIVE_INFINITY
+  const taken: [from: number, to: number][] = []
   ctx.save()
   ctx.font = `${11 * pixel}px system-ui, sans-serif`
-  for (const mark of marks) {
+  for (const mark of [...marks].sort((a, b) => (a.kind === b.kind ? a.x - b.x : a.kind === 'activation' ? -1 : 1))) {
     const x = Math.round(u.valToPos(mark.x, 'x', true))
-    const color = colors(mark.kind === 'activation' ? '--stale' : mark.kind === 'proposal' ? '--wait' : '--bad')
+    const color = colors(mark.kind === 'activation' ? '--stale' : '--wait')
     ctx.strokeStyle = color
+    ctx.fillStyle = color
     ctx.lineWidth = (mark.kind === 'activation' ? 1.5 : 1) * pixel
     ctx.setLineDash(mark.kind === 'activation' ? [] : [3 * pixel, 3 * pixel])
     ctx.beginPath()
     ctx.moveTo(x, u.bbox.top)
     ctx.lineTo(x, u.bbox.top + u.bbox.height)
     ctx.stroke()
-    const width = ctx.measureText(mark.label).width
-    const left = Math.min(Math.max(x - width / 2, u.bbox.left), u.bbox.left + u.bbox.width - width)
-    if (left < free) continue
-    ctx.fillStyle = color
-    ctx.fillText(mark.label, left, u.bbox.top - 4 * pixel)
-    free = left + width + 6 * pixel
+    for (const text of [mark.label, mark.label.slice(0, 1)]) {
+      const width = ctx.measureText(text).width
+      const left = Math.min(Math.max(x - width / 2, u.bbox.left), u.bbox.left + u.bbox.width - width)
+      if (taken.some(([from, to]) => left < to + 4 * pixel && left + width + 4 * pixel > from)) continue
+      ctx.fillText(text, left, u.bbox.top - 4 * pixel)
+      taken.push([left, left + width])
+      break
+    }
   }
   ctx.restore()
 }

@@ -327,6 +327,7 @@ function finishedTask(world: FakeWorld): TaskSummary {
     outcome: 'completed',
     now: null,
     finishedAt: at,
+    createdAt: at - 900_000,
     lastEventAt: at,
     progress: { value: 1500, goal: 1500, unit: 'xp', source: 'measured' },
   }

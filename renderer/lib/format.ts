@@ -4,7 +4,7 @@ export const unknown = '—'
 
 const nanoPerUsd = 1_000_000_000
 
-/** Dollars of integer nano-dollars: 2 decimals, 4 under a cent, two significant digits under a hundredth of a cent. */
+/** Dollars of integer nano-dollars: 2 decimals, 4 under a cent, two significant digits under a tenth of a cent. */
 export function money(nanoUsd: number | null | undefined): string {
   if (nanoUsd === null || nanoUsd === undefined || !Number.isFinite(nanoUsd)) return unknown
   const usd = nanoUsd / nanoPerUsd
@@ -12,7 +12,7 @@ export function money(nanoUsd: number | null | undefined): string {
   if (size === 0) return '$0.00'
   const sign = usd < 0 ? '−' : ''
   if (size >= 0.01) return `${sign}$${size.toFixed(2)}`
-  if (size >= 0.0001) return `${sign}$${size.toFixed(4)}`
+  if (size >= 0.001) return `${sign}$${size.toFixed(4)}`
   const decimals = Math.min(9, 1 - Math.floor(Math.log10(size)))
   return `${sign}$${size.toFixed(decimals)}`
 }

@@ -5,7 +5,7 @@ import { costPerUnit } from './format.ts'
 export interface Mark {
   /** Step number on the x axis, from 1. */
   x: number
-  kind: 'activation' | 'proposal' | 'cache-break'
+  kind: 'activation' | 'proposal'
   label: string
   title: string
 }
@@ -101,6 +101,22 @@ export function unitLines(steps: readonly StepPoint[], activations: readonly Act
     const perUnit = row ? costPerUnit(row.costNanoUsd, row.progressDelta) : null
     return perUnit === null ? [] : [{ ...span, perUnit }]
   })
+}
+
+/**
+ * Top of the scale for those levels. A short activation that went badly must not flatten the rest: three times the
+ * level that most steps ran under is the most that the scale spans.
+ */
+export function unitScaleTop(lines: readonly UnitLine[]): number {
+  const byLevel = [...lines].sort((a, b) => a.perUnit - b.perUnit)
+  const steps = byLevel.reduce((total, line) => total + line.to - line.from + 1, 0)
+  let below = 0
+  const median = byLevel.find((line) => {
+    below += line.to - line.from + 1
+    return below * 2 >= steps
+  })
+  const highest = byLevel.at(-1)?.perUnit ?? 0
+  return Math.max(Math.min(highest, (median?.perUnit ?? 0) * 3) * 1.2, 1)
 }
 
 export function marksOf(

@@ -6,6 +6,7 @@ const sheet: Record<string, [chord: string, what: string][]> = {
   Everywhere: [
     ['Mod+1', 'Home, and Mod+2 … Mod+5 for the other screens'],
     ['escape', 'Back; in a field: leave it'],
+    ['Mod+n', 'On Home: a new task'],
     ['Mod+Shift+.', 'Pause every running task at its next safe point'],
     ['?', 'This sheet'],
   ],

@@ -1,13 +1,17 @@
+import { useState } from 'react'
 import type { HostStatus, ProposalSummary, TaskSummary } from '../../../kernel/wire/operator.ts'
 import { Loaded } from '../../components/states.tsx'
 import { usePacks, useProposals, useRevisions, useStatus, useTasks } from '../../lib/desk.tsx'
 import { money } from '../../lib/format.ts'
+import { useKeys } from '../../lib/keys.ts'
 import { useListKeys } from '../../lib/list-keys.ts'
 import { go, hrefOf } from '../../lib/route.ts'
 import { RecoveredBanner, SandboxBanner } from './banners.tsx'
 import './home.css'
 import { FinishedRow, RunningRow } from '../../components/task-rows.tsx'
+import { FirstSteps } from './first-steps.tsx'
 import { NeedsYou, needsOf } from './needs-you.tsx'
+import { NewTask } from './new-task.tsx'
 import { StartDemo } from './start-demo.tsx'
 
 const live = new Set<TaskSummary['state']>(['starting', 'running', 'pausing', 'paused', 'stopping'])
@@ -57,9 +61,16 @@ function Desk(props: { tasks: TaskSummary[]; proposals: ProposalSummary[]; statu
     location.hash = hrefs[index] ?? '#/home'
   })
   const isNew = tasks.length === 0
+  const [isAsking, setAsking] = useState(false)
+  useKeys({ 'Mod+n': () => setAsking(true) })
+  const watch = (task: string) => go({ screen: 'live', task })
+  const start = (
+    <StartDemo packs={packs} status={status} isFirst={isNew} onStarted={watch} onNew={() => setAsking(true)} />
+  )
   return (
     <>
-      {isNew && <StartDemo packs={packs} status={status} isFirst onStarted={(task) => go({ screen: 'live', task })} />}
+      {isNew && start}
+      {isNew && <FirstSteps />}
       {needs.length > 0 && <NeedsYou needs={needs} selected={selected} />}
       {!isNew && (
         <section className="panel" aria-label="Running">
@@ -86,7 +97,8 @@ function Desk(props: { tasks: TaskSummary[]; proposals: ProposalSummary[]; statu
           {finished.length === 0 && <p className="home-empty muted">No task has finished yet.</p>}
         </section>
       )}
-      {!isNew && <StartDemo packs={packs} status={status} onStarted={(task) => go({ screen: 'live', task })} />}
+      {!isNew && start}
+      {isAsking && <NewTask status={status} onClose={() => setAsking(false)} onStarted={watch} />}
     </>
   )
 }
@@ -105,8 +117,8 @@ function Since(props: { agent: string | undefined; tasks: TaskSummary[]; proposa
   return (
     <p className="home-since muted">
       Last 24 h: {agent && <Activations agent={agent} since={since} />}
-      {count('active', 'probation')} proposals activated · {count('rejected')} rejected · {count('failed-checks')}{' '}
-      failed checks · {count('rolled-back')} rolled back · {money(cost)}
+      {count('active', 'probation')} activated · {count('rejected')} rejected · {count('failed-checks')} failed checks ·{' '}
+      {count('rolled-back')} rolled back · {money(cost)}
       {isSimulated && ' (simulated)'}
     </p>
   )

@@ -2,18 +2,20 @@ import { type UseQueryResult, useMutation } from '@tanstack/react-query'
 import type { HostStatus } from '../../../kernel/wire/operator.ts'
 import { errorText } from '../../components/states.tsx'
 import { useDesk } from '../../lib/desk.tsx'
+import { showChord } from '../../lib/keys.ts'
 
 type Pack = { pack: string; name: string; description: string; blocked: string | null }
 
 interface Props {
   packs: UseQueryResult<Pack[]>
   status: HostStatus | undefined
-  isFirst?: boolean
+  isFirst: boolean
   onStarted: (task: string) => void
+  onNew: () => void
 }
 
 /** The bundled task with the offline model, in one click: no key, no network, no cost. */
-export function StartDemo({ packs, status, isFirst = false, onStarted }: Props) {
+export function StartDemo({ packs, status, isFirst, onStarted, onNew }: Props) {
   const desk = useDesk()
   const pack = packs.data?.find((each) => each.name === 'hollowmere') ?? packs.data?.[0]
   const model = status?.models.find((each) => each.simulated)
@@ -35,15 +37,20 @@ export function StartDemo({ packs, status, isFirst = false, onStarted }: Props) 
         {blocked && <p className="tone-wait">▲ {blocked}</p>}
         {start.error && <p className="tone-bad">✗ {errorText(start.error)}</p>}
       </div>
-      <button
-        type="button"
-        className={isFirst ? 'button primary' : 'button'}
-        data-testid="start-demo"
-        disabled={!pack || blocked !== null || start.isPending}
-        onClick={() => pack && start.mutate(pack)}
-      >
-        {start.isPending ? 'Starting…' : 'Start the bundled task'}
-      </button>
+      <div className="home-start-buttons">
+        <button type="button" className="button" onClick={onNew} data-testid="new-task">
+          New task… <kbd>{showChord('Mod+n')}</kbd>
+        </button>
+        <button
+          type="button"
+          className={isFirst ? 'button primary' : 'button'}
+          data-testid="start-demo"
+          disabled={!pack || blocked !== null || start.isPending}
+          onClick={() => pack && start.mutate(pack)}
+        >
+          {start.isPending ? 'Starting…' : 'Start the bundled task'}
+        </button>
+      </div>
     </section>
   )
 }

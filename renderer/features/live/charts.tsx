@@ -4,7 +4,7 @@ import type { ActivationPoint, StepPoint } from '../../../kernel/wire/operator.t
 import { Chart, type ChartSpec } from '../../components/chart.tsx'
 import { Simulated } from '../../components/status.tsx'
 import { amount, money, tokens } from '../../lib/format.ts'
-import { columnsOf, gainPoints, type Mark, thin, unitLines } from '../../lib/series.ts'
+import { columnsOf, gainPoints, type Mark, thin, type UnitLine, unitLines, unitScaleTop } from '../../lib/series.ts'
 
 const stepAfter = uPlot.paths.stepped?.({ align: 1 })
 const bars = uPlot.paths.bars?.({ size: [0.9, 24], align: 0 })
@@ -175,17 +175,14 @@ interface UnitProps {
 
 /** Dots: what each single gain cost per unit. Bars: the whole activation. */
 export function UnitChart({ steps, activations, marks, unit, isSimulated }: UnitProps) {
-  const { spec, lines } = useMemo(() => {
+  const { spec, lines, cut } = useMemo(() => {
     const points = gainPoints(steps)
     const lines = unitLines(steps, activations)
     const byStep = new Map(points.map((point) => [point.x, point.perUnit]))
     const x = steps.map((_, index) => index + 1)
     const dots = x.map((step) => byStep.get(step) ?? null)
     const levels = x.map((step) => lines.find((line) => step >= line.from && step <= line.to)?.perUnit ?? null)
-    const top = scaleTop(
-      points.map((point) => point.perUnit),
-      lines.map((line) => line.perUnit),
-    )
+    const top = unitScaleTop(lines)
     const spec: ChartSpec = {
       data: [x, dots, levels],
       series: (color) => [
@@ -204,10 +201,10 @@ export function UnitChart({ steps, activations, marks, unit, isSimulated }: Unit
       describe: (index) =>
         `step ${x[index]}: ${dots[index] ? `this gain ${money(dots[index])} per ${unit}, ` : ''}activation ${money(levels[index])} per ${unit}`,
       overlay: (plot, color) => {
-        for (const line of lines) level(plot, line.from, line.to, line.perUnit, color('--accent'))
+        for (const line of lines) level(plot, line, color('--accent'))
       },
     }
-    return { spec, lines }
+    return { spec, lines, cut: lines.filter((line) => line.perUnit > top).length }
   }, [steps, activations, marks, unit])
   const last = lines.at(-1)
   return (
@@ -222,16 +219,13 @@ export function UnitChart({ steps, activations, marks, unit, isSimulated }: Unit
       testId="cost-per-unit"
       height={132}
       spec={spec}
-      legend={`line: the activation · dots: single gains above what the scale shows are left to the table`}
+      legend={
+        cut > 0
+          ? 'line: whole activation · dot: one gain · ↑ above the scale'
+          : 'line: whole activation · dot: one gain'
+      }
     />
   )
-}
-
-/** Room for every activation's level and nine of ten dots: one dear first gain must not flatten the rest. */
-function scaleTop(dots: number[], levels: number[]): number {
-  const sorted = [...dots].sort((a, b) => a - b)
-  const most = sorted[Math.floor(sorted.length * 0.9)] ?? 0
-  return Math.max(most, ...levels, 1) * 1.15
 }
 
 function rule(plot: uPlot, value: number, color: string): void {
@@ -246,14 +240,25 @@ function rule(plot: uPlot, value: number, color: string): void {
   plot.ctx.restore()
 }
 
-function level(plot: uPlot, from: number, to: number, value: number, color: string): void {
-  const y = Math.round(plot.valToPos(value, 'y', true))
+/** An activation's level; one that is above the scale is drawn at its top, dashed, with its figure. */
+function level(plot: uPlot, line: UnitLine, color: string): void {
+  const top = plot.scales.y?.max ?? 0
+  const isCut = line.perUnit > top
+  const pixel = devicePixelRatio
+  const y = isCut ? plot.bbox.top + 2 * pixel : Math.round(plot.valToPos(line.perUnit, 'y', true))
+  const right = plot.valToPos(line.to + 0.5, 'x', true)
   plot.ctx.save()
   plot.ctx.strokeStyle = color
-  plot.ctx.lineWidth = 3 * devicePixelRatio
+  plot.ctx.lineWidth = 3 * pixel
+  if (isCut) plot.ctx.setLineDash([3 * pixel, 3 * pixel])
   plot.ctx.beginPath()
-  plot.ctx.moveTo(plot.valToPos(from - 0.5, 'x', true), y)
-  plot.ctx.lineTo(plot.valToPos(to + 0.5, 'x', true), y)
+  plot.ctx.moveTo(plot.valToPos(line.from - 0.5, 'x', true), y)
+  plot.ctx.lineTo(right, y)
   plot.ctx.stroke()
+  if (isCut) {
+    plot.ctx.fillStyle = color
+    plot.ctx.font = `${11 * pixel}px system-ui, sans-serif`
+    plot.ctx.fillText(`↑ ${money(line.perUnit)}`, right + 4 * pixel, plot.bbox.top + 12 * pixel)
+  }
   plot.ctx.restore()
 }

@@ -1,7 +1,7 @@
 import type { TaskSummary } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
 import { Age, TimeAgo } from '../../components/time.tsx'
-import { money, whole } from '../../lib/format.ts'
+import { amount, money, whole } from '../../lib/format.ts'
 
 /** What it is doing, for how long, and which limit comes next. */
 export function NowLine({ task }: { task: TaskSummary }) {
@@ -24,8 +24,9 @@ export function NowLine({ task }: { task: TaskSummary }) {
       <span className="muted now-progress" data-testid="progress-value">
         {task.progress && (
           <>
-            {task.progress.value}
-            {task.progress.goal !== null && ` of ${task.progress.goal}`} {task.progress.unit} ({task.progress.source})
+            {amount(task.progress.value)}
+            {task.progress.goal !== null && ` of ${amount(task.progress.goal)}`} {task.progress.unit} (
+            {task.progress.source})
           </>
         )}
       </span>

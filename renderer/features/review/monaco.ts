@@ -22,6 +22,8 @@ monaco.editor.defineTheme('exodesk-light', {
     'diffEditor.insertedTextBackground': '#1d5fc43d',
     'diffEditor.removedTextBackground': '#a34b003d',
     'editorLineNumber.foreground': '#5a636d',
+    'scrollbarSlider.background': '#5a636d33',
+    'diffEditor.unchangedRegionBackground': '#f1f3f5',
   },
 })
 monaco.editor.defineTheme('exodesk-dark', {
@@ -35,6 +37,8 @@ monaco.editor.defineTheme('exodesk-dark', {
     'diffEditor.insertedTextBackground': '#71aaf73d',
     'diffEditor.removedTextBackground': '#eba35e3d',
     'editorLineNumber.foreground': '#98a2ad',
+    'scrollbarSlider.background': '#98a2ad33',
+    'diffEditor.unchangedRegionBackground': '#14181b',
   },
 })
 

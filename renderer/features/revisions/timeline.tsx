@@ -107,8 +107,14 @@ export function Timeline(props: Props) {
                 </td>
                 <td className="figure">
                   {row.activation !== active?.activation && (
-                    <button type="button" className="button" data-testid="rollback" onClick={() => onRollback(row)}>
-                      Roll back to r{row.activation}…
+                    <button
+                      type="button"
+                      className="button"
+                      data-testid="rollback"
+                      aria-label={`Roll back to r${row.activation}…`}
+                      onClick={() => onRollback(row)}
+                    >
+                      Roll back…
                     </button>
                   )}
                 </td>
@@ -136,10 +142,9 @@ function Cause({ agent, row }: { agent: string; row: RevisionRow }) {
         </span>
       )}
       {row.reason && (
-        <span className="tone-wait">
-          {' '}
+        <div className="tone-wait">
           ↩ <InertText text={row.reason} />
-        </span>
+        </div>
       )}
     </>
   )

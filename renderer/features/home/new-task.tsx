@@ -1,0 +1,142 @@
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import type { HostStatus, RunRequest } from '../../../kernel/wire/operator.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { errorText } from '../../components/states.tsx'
+import { useDesk, usePacks } from '../../lib/desk.tsx'
+
+interface Props {
+  status: HostStatus | undefined
+  onClose: () => void
+  onStarted: (task: string) => void
+}
+
+/** Every choice that `exodesk run` offers and that a first run needs; what is left empty takes the kernel's default. */
+export function NewTask({ status, onClose, onStarted }: Props) {
+  const desk = useDesk()
+  const packs = usePacks().data ?? []
+  const [model, setModel] = useState('')
+  const start = useMutation({
+    mutationFn: (request: RunRequest) => desk.tasks.run(request),
+    onSuccess: ({ task }) => onStarted(task),
+  })
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    start.mutate(requestOf(new FormData(event.currentTarget)))
+  }
+  const isOther = model === 'other'
+  return (
+    <Dialog title="New task" onClose={onClose}>
+      <form className="new-task" onSubmit={submit}>
+        <Field name="Task">
+          <select className="field" name="pack" required>
+            {packs.map((pack) => (
+              <option key={pack.pack} value={pack.pack} disabled={pack.blocked !== null}>
+                {pack.name}
+                {pack.blocked && ` (${pack.blocked})`}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <Field name="Agent">
+          <input
+            className="field"
+            name="agent"
+            pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,63}"
+            placeholder="default: chosen by the kernel"
+          />
+        </Field>
+        <Field name="Model">
+          <select className="field" name="listed" value={model} onChange={(event) => setModel(event.target.value)}>
+            {status?.models.map((each) => (
+              <option key={each.name} value={each.name}>
+                {each.name}
+                {each.simulated && ' (simulated, $0)'}
+              </option>
+            ))}
+            <option value="other">another, by its endpoint…</option>
+          </select>
+        </Field>
+        {isOther && (
+          <>
+            <Field name="Model name">
+              <input className="field" name="model" required />
+            </Field>
+            <Field name="Base URL">
+              <input className="field" name="baseUrl" type="url" placeholder="https://…/v1" required />
+            </Field>
+            <Field name="Key from variable">
+              <input
+                className="field"
+                name="keyEnv"
+                placeholder="name of an environment variable, never the key itself"
+              />
+            </Field>
+          </>
+        )}
+        <Field name="Budget, USD">
+          <input
+            className="field"
+            name="budget"
+            type="number"
+            min="0.01"
+            step="0.01"
+            placeholder="default: the task's own"
+          />
+        </Field>
+        <Field name="Most steps">
+          <input
+            className="field"
+            name="maxSteps"
+            type="number"
+            min="1"
+            step="1"
+            placeholder="default: the task's own"
+          />
+        </Field>
+        <Field name="Seed">
+          <input className="field" name="seed" type="number" min="0" step="1" placeholder="default: the task's own" />
+        </Field>
+        <label className="new-task-check">
+          <input type="checkbox" name="propose" defaultChecked /> The agent may propose changes of its own policy
+        </label>
+        <p className="muted">Only you approve a proposal. Tool calls stay inside the sandbox and never ask.</p>
+        {start.error && (
+          <p className="tone-bad" role="alert">
+            ✗ {errorText(start.error)}
+          </p>
+        )}
+        <button type="submit" className="button primary" disabled={start.isPending || packs.length === 0}>
+          {start.isPending ? 'Starting…' : 'Start the task'}
+        </button>
+      </form>
+    </Dialog>
+  )
+}
+
+function Field({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child.
+    <label className="new-task-field">
+      <span>{name}</span>
+      {children}
+    </label>
+  )
+}
+
+function requestOf(form: FormData): RunRequest {
+  const text = (name: string) => String(form.get(name) ?? '').trim()
+  const listed = text('listed')
+  const request: RunRequest = { pack: text('pack'), propose: form.get('propose') !== null }
+  if (text('agent')) request.agent = text('agent')
+  if (listed !== 'other' && listed) request.model = listed
+  if (listed === 'other') {
+    request.model = text('model')
+    request.baseUrl = text('baseUrl')
+    if (text('keyEnv')) request.keyEnv = text('keyEnv')
+  }
+  if (text('budget')) request.budgetNanoUsd = Math.round(Number(text('budget')) * 1e9)
+  if (text('maxSteps')) request.maxSteps = Number(text('maxSteps'))
+  if (text('seed')) request.seed = Number(text('seed'))
+  return request
+}

@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest'
+import { hrefOf, parseRoute, type Route } from './route.ts'
+
+describe('routes', () => {
+  it.each<Route>([
+    { screen: 'home' },
+    { screen: 'live', task: null },
+    { screen: 'live', task: 'T-12' },
+    { screen: 'review', agent: null, proposal: null },
+    { screen: 'review', agent: 'scout.v2', proposal: 'P-3' },
+    { screen: 'revisions', agent: null },
+    { screen: 'revisions', agent: 'scout' },
+    { screen: 'history' },
+  ])('$screen comes back from its own address', (route) => expect(parseRoute(hrefOf(route))).toEqual(route))
+
+  it.each(['', '#/', '#/nowhere', '#/%E0%A4%A'])('%j is Home', (hash) =>
+    expect(parseRoute(hash)).toEqual({ screen: 'home' }),
+  )
+
+  it('does not take what is no task for one', () =>
+    expect(parseRoute('#/live/<b>')).toEqual({ screen: 'live', task: null }))
+})
