@@ -1,5 +1,6 @@
 // The two hosts in which a person meets the desk, each started as built: headless in a browser, and Electron.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +37,8 @@ export async function screenshot(page: Page, name: string): Promise<void> {
 }
 
 async function openInChromium(): Promise<OpenDesk> {
-  const headless = spawn(process.execPath, [join(root, 'dist', 'headless.cjs')], {
+  const data = mkdtempSync(join(tmpdir(), 'exodesk-e2e-'))
+  const headless = spawn(process.execPath, [join(root, 'dist', 'headless.cjs'), '--data', data], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await new Promise<string>((resolve, reject) => {
@@ -51,21 +53,24 @@ async function openInChromium(): Promise<OpenDesk> {
   await page.goto(url)
   const close = async () => {
     await browser.close()
+    const exited = once(headless, 'exit')
     headless.kill()
+    await exited
+    rmSync(data, { recursive: true, force: true })
   }
   return { page, complaints, close }
 }
 
 async function openInElectron(): Promise<OpenDesk> {
-  const userData = mkdtempSync(join(tmpdir(), 'exodesk-e2e-'))
-  const args = ['--no-sandbox', '--disable-gpu', `--user-data-dir=${userData}`, join(root, 'dist-smoke', 'main.cjs')]
+  const data = mkdtempSync(join(tmpdir(), 'exodesk-e2e-'))
+  const args = ['--no-sandbox', '--disable-gpu', join(root, 'dist-smoke', 'main.cjs'), '--data', data]
   const app = await _electron.launch({ executablePath: join(electronFolder ?? '', 'electron'), args })
   const page = await app.firstWindow()
   const complaints = collectComplaints(page)
   await page.waitForLoadState()
   const close = async () => {
     await app.close()
-    rmSync(userData, { recursive: true, force: true })
+    rmSync(data, { recursive: true, force: true })
   }
   return { page, complaints, close }
 }

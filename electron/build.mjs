@@ -16,13 +16,15 @@ const nodeEntries = {
   main: 'electron/main.ts',
   headless: 'electron/headless.ts',
   cli: 'electron/cli.ts',
+  writer: 'kernel/store/writer.ts',
 }
-const external = ['electron', 'better-sqlite3', 'oxc-parser', ...builtinModules, /^node:/]
+const external = ['electron', ...(smoke ? [] : ['better-sqlite3']), 'oxc-parser', ...builtinModules, /^node:/]
 
 await withLock(async () => {
   const hash = sourceHash()
   if (process.argv.includes('--if-stale') && existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
   rmSync(stamp, { force: true })
+  for (const file of readdirSync(outDir)) if (file.startsWith('shared-')) rmSync(join(outDir, file))
   await build(nodeBundle(nodeEntries))
   // A sandboxed preload cannot require a second file.
   await build(nodeBundle({ preload: 'electron/preload.ts' }))
@@ -53,6 +55,7 @@ function nodeBundle(entries, format = 'cjs') {
       minify: false,
       rolldownOptions: {
         external,
+        checks: { bundlerTimings: false },
         input: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(root, file)])),
         output: { format, entryFileNames: `[name].${extension}`, chunkFileNames: `shared-[hash].${extension}` },
       },

@@ -1,30 +1,67 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { serve } from './serve.ts'
+import { commands, commandsToCome, usage, usageOf } from './commands/index.ts'
+import { BadArguments, Ended, type ExitCode, exitCode } from './commands/command.ts'
+import { version } from './host.ts'
 
-const usage = `exodesk serve [--port N]   serve the desk on loopback
-exodesk --version
-`
+// A reader that has seen enough (`… | head`) ends the command: that is no error of its.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 3))
 
-void run(process.argv.slice(2))
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code
+})
 
-/** Exit codes: 0 done, 1 the thing asked about does not hold, 2 bad arguments, 3 cannot run here. */
-async function run([command, ...args]: string[]): Promise<void> {
-  switch (command) {
-    case 'serve':
-      return serve(args)
-    case '--version':
-      process.stdout.write(`${version()}\n`)
-      return
-    case '--help':
-      process.stdout.write(usage)
-      return
-    default:
-      process.stderr.write(usage)
-      process.exitCode = 2
+async function main([name, ...args]: string[]): Promise<ExitCode> {
+  if (name === '--version') return print(`${version()}\n`)
+  if (name === undefined || name === '--help' || name === 'help') {
+    ;(name === undefined ? process.stderr : process.stdout).write(usage())
+    return name === undefined ? exitCode.badArguments : exitCode.done
+  }
+  if (commandsToCome.includes(name)) return complain(`exodesk ${name} is not in this version.`, exitCode.cannotRun)
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (command === undefined) return complain(`There is no command ${JSON.stringify(name)}.\n\n${usage()}`, exitCode.badArguments)
+  if (args.includes('--help')) return print(usageOf(name, command))
+  try {
+    return await command.run(args)
+  } catch (error) {
+    if (error instanceof BadArguments)
+      return complain(`exodesk ${name}: ${error.message}\n\n${usageOf(name, command)}`, exitCode.badArguments)
+    return complain(`exodesk ${name}: ${messageOf(error)}`, codeOf(error))
   }
 }
 
-function version(): string {
-  return JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')).version
+function print(text: string): ExitCode {
+  process.stdout.write(text)
+  return exitCode.done
+}
+
+function complain(text: string, code: ExitCode): ExitCode {
+  process.stderr.write(`${text.trimEnd()}\n`)
+  return code
+}
+
+/** Codes of the operator contract, by what their user can do about them. */
+const byCode: Readonly<Record<string, ExitCode>> = {
+  BAD_REQUEST: exitCode.badArguments,
+  invalid: exitCode.badArguments,
+  forbidden: exitCode.badArguments,
+  'not-found': exitCode.doesNotHold,
+  conflict: exitCode.doesNotHold,
+  'over-budget': exitCode.doesNotHold,
+  cancelled: exitCode.doesNotHold,
+  unavailable: exitCode.cannotRun,
+}
+
+function codeOf(error: unknown): ExitCode {
+  if (error instanceof Ended) return error.code
+  return byCode[(error as { code?: string }).code ?? ''] ?? exitCode.cannotRun
+}
+
+function messageOf(error: unknown): string {
+  const { message, code, data } = error as { message: string; code?: string; data?: { issues?: Issue[] } }
+  if (code !== 'BAD_REQUEST' || data?.issues === undefined) return message
+  return data.issues.map(({ path = [], message: what }) => `${path.join('.') || 'input'}: ${what}`).join('; ')
+}
+
+interface Issue {
+  path?: (string | number)[]
+  message: string
 }

@@ -2,13 +2,14 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type DeskFile, plain, readDeskFile, securityHeaders } from './desk-files.ts'
+import type { Standing } from './operator-socket.ts'
 
 export interface HeadlessDesk {
   /** Opens the desk once: the token in it is spent by the first visit. */
   url: string
   server: Server
-  /** Whether a request (an upgrade too) comes from the page that this desk served to the holder of the token. */
-  isTrusted(request: IncomingMessage): boolean
+  /** Who sends a request, an upgrade too. */
+  standing(request: IncomingMessage): Standing
   close(): Promise<void>
 }
 
@@ -62,7 +63,10 @@ export async function serveHeadless(rendererFolder: string, port = 0): Promise<H
   return {
     url: `${origin}/?token=${token}`,
     server,
-    isTrusted: (request) => request.headers.origin === origin && isOurs(request) && hasPass(request),
+    standing(request) {
+      if (request.headers.origin !== origin || !isOurs(request)) return 'foreign'
+      return hasPass(request) ? 'ours' : 'stranger'
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

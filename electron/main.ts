@@ -1,24 +1,44 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { app, BrowserWindow, Menu, session, type WebContents } from 'electron'
-import { deskUrl, registerScheme, serveScheme } from './scheme.ts'
+import { parseArgs } from 'node:util'
+import { app, BrowserWindow, dialog, Menu, session, type WebContents } from 'electron'
+import { dataDirOf } from './data-dir.ts'
+import { type Host, openHost } from './host.ts'
+import { serveOperatorPort } from './operator-port.ts'
+import { isDesk, registerScheme, serveScheme } from './scheme.ts'
 import { openDeskWindow } from './window.ts'
 
+let host: Host | null = null
+let isClosed = false
+
+const { values } = parseArgs({
+  args: process.argv.slice(app.isPackaged ? 1 : 2),
+  options: { data: { type: 'string' } },
+  // Chromium's own switches come in the same list.
+  strict: false,
+})
+const dataDir = dataDirOf(typeof values.data === 'string' ? values.data : undefined)
+
 registerScheme()
+// Chromium's profile belongs to the data directory: two of those are two apps, each with one window.
+app.setPath('userData', join(dataDir, 'window'))
 
 if (app.requestSingleInstanceLock()) {
   app.on('second-instance', showDesk)
   app.on('activate', showDesk)
   app.on('web-contents-created', (_event, contents) => guardContents(contents))
   app.on('window-all-closed', () => app.quit())
-  app.whenReady().then(start, fail)
+  app.on('will-quit', closeHost)
+  app.whenReady().then(start).catch(fail)
 } else {
   app.quit()
 }
 
-function start(): void {
+async function start(): Promise<void> {
   const folder = join(import.meta.dirname, 'renderer')
   if (!existsSync(folder)) throw new Error(`${folder} is missing: run "npm run build"`)
+  host = await openHost('desktop', dataDir)
+  serveOperatorPort(host.kernel.operator)
   serveScheme(session.defaultSession, folder)
   denyPermissions()
   if (app.isPackaged) Menu.setApplicationMenu(null)
@@ -26,13 +46,22 @@ function start(): void {
 }
 
 function showDesk(): void {
+  if (host === null) return
   const [window] = BrowserWindow.getAllWindows()
   if (window === undefined) {
-    if (app.isReady()) openDeskWindow()
+    openDeskWindow()
     return
   }
   if (window.isMinimized()) window.restore()
   window.focus()
+}
+
+/** Quitting waits for the kernel: what runs is interrupted in order, and goes on at the next start. */
+function closeHost(event: { preventDefault(): void }): void {
+  if (host === null || isClosed) return
+  event.preventDefault()
+  isClosed = true
+  void host.close().then(() => app.quit(), fail)
 }
 
 /** The desk needs nothing that a page must ask for, except the clipboard for its copy buttons. */
@@ -49,13 +78,15 @@ function denyPermissions(): void {
 /** No page leaves the desk, opens a second window or embeds a view: whatever it shows may be written by a model. */
 function guardContents(contents: WebContents): void {
   contents.on('will-navigate', (event) => {
-    if (!event.url.startsWith(deskUrl)) event.preventDefault()
+    if (!isDesk(event.url)) event.preventDefault()
   })
   contents.on('will-attach-webview', (event) => event.preventDefault())
   contents.setWindowOpenHandler(() => ({ action: 'deny' }))
 }
 
 function fail(error: unknown): void {
-  process.stderr.write(`Exodesk cannot start: ${error instanceof Error ? error.message : String(error)}\n`)
+  const reason = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`Exodesk cannot run: ${reason}\n`)
+  if (process.env.DISPLAY || process.platform !== 'linux') dialog.showErrorBox('Exodesk cannot run', reason)
   app.exit(3)
 }

@@ -6,6 +6,11 @@ const scheme = 'exodesk'
 /** The desk's only address inside Electron. A scheme of its own, so that no page on the web shares its origin. */
 export const deskUrl = `${scheme}://desk/`
 
+/** Whether an address is a page of the desk. */
+export function isDesk(url: string): boolean {
+  return url.startsWith(deskUrl)
+}
+
 /** Must run before the app is ready. */
 export function registerScheme(): void {
   const privileges = { standard: true, secure: true, supportFetchAPI: true, codeCache: true }

@@ -62,7 +62,7 @@ const homes: Record<string, RegExp> = {
   openai: /^kernel\/models\//,
   dockerode: /^kernel\/sandbox\//,
   'better-sqlite3': /^kernel\/store\/|^kernel\/.*\.test\.ts$/,
-  electron: /^electron\/(main|preload|window|scheme|menu|notifications|keychain)\.ts$/,
+  electron: /^electron\/(main|preload|window|scheme|operator-port|menu|notifications|keychain)\.ts$/,
   'playwright-core': /^e2e\//,
 }
 

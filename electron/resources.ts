@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { KernelResources } from '../kernel/kernel.ts'
+
+export interface Resources extends KernelResources {
+  /** What Node runs to start the simulator. */
+  simulator: string
+}
+
+/**
+ * Where everything is that the kernel needs at run time. `here` is the folder of the running code: electron/ (from
+ * source), dist/ (built) or app.asar/dist (installed, with what boxes mount beside the archive, as plain files).
+ */
+export function findResources(here: string): Resources {
+  const isInstalled = !existsSync(join(here, '../executor-seed'))
+  const isSource = existsSync(join(here, 'main.ts'))
+  const root = join(here, isInstalled ? '../..' : '..')
+  const built = isInstalled ? join(root, 'app.asar.unpacked', 'dist') : here
+  const exe = process.platform === 'win32' ? '.exe' : ''
+  const platform = `${process.platform}-${process.arch}`
+  const [node, compiler, types, wire] = (
+    isInstalled
+      ? ['node', 'typescript', 'types', 'wire']
+      : ['node_modules/node/bin', `node_modules/@typescript/typescript-${platform}`, 'node_modules', 'kernel/wire']
+  ).map((path) => join(root, path)) as [string, string, string, string]
+  return {
+    node: join(node, `node${exe}`),
+    checker: [
+      { host: compiler, at: '/exodesk/checker/typescript' },
+      { host: join(types, '@types/node'), at: '/exodesk/checker/node_modules/@types/node' },
+      { host: join(types, 'undici-types'), at: '/exodesk/checker/node_modules/undici-types' },
+    ],
+    ...(isSource ? {} : { writer: join(built, 'writer.cjs') }),
+    seed: join(root, 'executor-seed'),
+    wire: join(wire, 'executor.ts'),
+    packsRoot: root,
+    packs: join(root, 'tasks'),
+    simulator: isSource ? join(root, 'simulator/main.ts') : join(built, 'simulator.mjs'),
+  }
+}
