@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
 import { createArtifacts } from './artifacts/store.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -13,11 +14,12 @@ import { createGateway } from './models/gateway.ts'
 import { createPriceTable } from './models/prices.ts'
 import { createTokenCounter } from './models/tokens.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
-import { createRevisions } from './revisions/trees.ts'
+import { createRevisions } from './revisions/tree.ts'
 import * as files from './sandbox/files.ts'
 import { intakePolicy, layPolicy } from './sandbox/intake.ts'
 import { localProvider } from './sandbox/local.ts'
-import type { TreeFile } from './sandbox/sandbox.ts'
+import { type ProbeResult, probeBoxes } from './sandbox/probes.ts'
+import type { ProviderReport, TreeFile } from './sandbox/sandbox.ts'
 import { holdLock } from './store/lock.ts'
 import { listPacks } from './tasks/pack.ts'
 import { createTasks } from './tasks/registry.ts'
@@ -38,6 +40,8 @@ export interface KernelConfig {
   /** Steps of probation of a new activation. Default 10. */
   probationSteps?: number
   turnLimits?: { maxSteps: number; maxMs: number }
+  /** Whether tasks that were not over go on. Default true; false: a host for one question leaves them for the next start. */
+  proceed?: boolean
 }
 
 /** What ships with the app, by host path. */
@@ -171,7 +175,7 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
       ),
     ])
     recovered = await recover()
-    await tasks.proceed()
+    if (config.proceed ?? true) await tasks.proceed()
   }
 
   async function recover(): Promise<HostStatus['recovered']> {
@@ -281,6 +285,9 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
     tasks,
     packs,
     status,
+    ensureAgent: async (agent) => {
+      if ((await guardian.active(agent)) === null) await guardian.createAgent(agent, await readSeed(resources.seed))
+    },
     verified: (report) => {
       verified = { ok: report.ok, events: report.events, at: clock.now(), problem: report.problem }
     },
@@ -299,6 +306,32 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
       await history.close()
       lock.release()
     },
+  }
+}
+
+/**
+ * What boxes prevent on this machine, by what a probe in each of them saw; needs no data directory and no kernel.
+ * `error` says why the probes did not run where a box can be had all the same.
+ */
+export async function probeSandbox(
+  resources: Pick<KernelResources, 'node' | 'checker'>,
+): Promise<{ report: ProviderReport; probes: ProbeResult[]; error: string | null }> {
+  const boxesDir = await realpath(await mkdtemp(join(tmpdir(), 'exodesk-probes-')))
+  const { node: nodePath, checker: checkerMounts } = resources
+  const provider = localProvider({ boxesDir, nodePath, checkerMounts, clock: systemClock })
+  try {
+    // Boxes run as nobody: the way to what they mount must be open to it.
+    await chmod(boxesDir, 0o755)
+    const report = await provider.report()
+    if (!report.available) return { report, probes: [], error: null }
+    try {
+      return { report, probes: await probeBoxes(provider, { boxesDir }), error: null }
+    } catch (error) {
+      return { report, probes: [], error: (error as Error).message }
+    }
+  } finally {
+    await provider.close()
+    await rm(boxesDir, { recursive: true, force: true })
   }
 }
 

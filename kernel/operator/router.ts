@@ -21,6 +21,8 @@ export interface OperatorParts {
   tasks: Tasks
   packs(): Promise<PackRow[]>
   status(): Promise<HostStatus>
+  /** Creates the agent with the starting policy where there is none of that name. */
+  ensureAgent(agent: string): Promise<void>
   /** Called with the result of a verification that the operator asked for. */
   verified(report: Awaited<ReturnType<History['verify']>>): void
 }
@@ -189,9 +191,10 @@ export function createRouter(parts: OperatorParts) {
       view: os.proposals.view.handler(({ input }) => guardian.view(input.agent, input.proposal)),
       approve: os.proposals.approve.handler(({ input }) => guardian.approve({ ...input, reason: input.reason ?? '' })),
       reject: os.proposals.reject.handler(({ input }) => guardian.reject(input)),
-      submit: os.proposals.submit.handler(({ input }) =>
-        guardian.submit(input.agent, input.tree, input.why, input.claim ?? input.why.slice(0, 500)),
-      ),
+      submit: os.proposals.submit.handler(async ({ input }) => {
+        await parts.ensureAgent(input.agent)
+        return guardian.submit(input.agent, input.tree, input.why, input.claim ?? input.why.slice(0, 500))
+      }),
       withdraw: os.proposals.withdraw.handler(async ({ input }) => ({
         state: await guardian.withdraw(input.agent, input.proposal, 'operator'),
       })),

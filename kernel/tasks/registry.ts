@@ -58,6 +58,11 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     const pack = await readPack(isAbsolute(request.pack) ? request.pack : join(parts.packsRoot, request.pack))
     if (pack.blocked !== null) throw new KernelError('unavailable', `${request.pack} ${pack.blocked}`)
     requireBox(await parts.provider.report())
+    if (request.sandbox !== undefined && request.sandbox !== parts.provider.name)
+      throw new KernelError(
+        'unavailable',
+        `a ${request.sandbox} sandbox cannot be had here: this host runs tasks in ${parts.provider.name} boxes. Leave the sandbox out, or ask for ${parts.provider.name}`,
+      )
     const agent = request.agent ?? freeName(pack)
     const busy = records.all().find((record) => record.agent === agent && record.finished === null)
     if (busy !== undefined)
