@@ -52,7 +52,7 @@ export class OpenCalls {
             name: call.name,
             arguments: given.text,
             ...(given.blob === null ? {} : { argumentsBlob: given.blob }),
-            model: request,
+            request,
           },
           place,
         ),

@@ -19,8 +19,8 @@ describe('the watchdogs', () => {
 
   it('end a stopped process', async () => {
     test = await openTestExecutors({ timings: pings })
-    const generation = await test.start('idle')
-    stopPolicy('executor-apprentice-g1')
+    const generation = await test.start('idle', { agent: 'stopped' })
+    stopPolicy('executor-stopped-g1')
     expect(await generation.ended).toMatchObject({ kind: 'hung', watchdog: 'ping' })
   })
 

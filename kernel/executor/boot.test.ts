@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { TreeFile } from '../sandbox/sandbox.ts'
+import { openTestExecutors, type TestExecutors } from '../testing/executors.ts'
+
+let test: TestExecutors
+afterEach(() => test.close())
+
+const bootOf = async (tree: string | TreeFile[]) => test.executors.boot(await test.put(tree), 'apprentice')
+
+/** The starting policy as it is shipped: sources without tests. */
+function seed(folder: string, at = ''): TreeFile[] {
+  return readdirSync(join(folder, at), { withFileTypes: true }).flatMap((entry) => {
+    const path = at === '' ? entry.name : `${at}/${entry.name}`
+    if (entry.isDirectory()) return entry.name === 'tests' ? [] : seed(folder, path)
+    if (!entry.name.endsWith('.ts') || entry.name.endsWith('.test.ts')) return []
+    return [{ path, text: readFileSync(join(folder, path), 'utf8') }]
+  })
+}
+
+describe('the boot check', () => {
+  it('passes the starting policy, and measures its first request', async () => {
+    test = await openTestExecutors()
+    const report = await bootOf(seed(join(import.meta.dirname, '../../executor-seed')))
+    expect(report).toMatchObject({ passed: true, stage: 'done' })
+    expect(report.tools.map(({ name }) => name)).toContain('shell')
+    expect(report.firstRequest?.instructionsTokens).toBeGreaterThan(100)
+    expect(report.firstRequest?.toolsTokens).toBeGreaterThan(100)
+    expect(await test.kinds()).toEqual([])
+  })
+
+  it('lets a policy run its tool against canned answers', async () => {
+    test = await openTestExecutors()
+    expect(await bootOf('worker')).toMatchObject({ passed: true, summary: expect.stringContaining('2 model calls') })
+  })
+
+  it.each([
+    ['exits', 'handshake', 3, 'the policy gives up'],
+    ['throws', 'turn', null, ''],
+    ['idle', 'turn', null, ''],
+    ['busy', 'turn', null, ''],
+    ['silent', 'handshake', null, ''],
+    ['crashes', 'turn', 7, 'TypeError: policy is not a function'],
+  ])('fails the policy that %s, and says at which stage', async (policy, stage, exitCode, stderr) => {
+    test = await openTestExecutors({ timings: { bootMs: 5000, handshakeMs: 4000 } })
+    const report = await bootOf(policy)
+    expect(report).toMatchObject({ passed: false, stage, exitCode })
+    expect(report.stderr).toContain(stderr)
+    expect(report.summary).not.toBe('')
+  })
+
+  it('fails a policy with a syntax error, with what Node says of it', async () => {
+    test = await openTestExecutors()
+    const report = await bootOf([{ path: 'main.ts', text: 'const a: number =\n' }])
+    expect(report).toMatchObject({ passed: false, stage: 'handshake', exitCode: 1 })
+    expect(report.stderr).toContain('SyntaxError')
+  })
+
+  it('fails a policy that never asks the model', async () => {
+    test = await openTestExecutors()
+    expect(await bootOf('script')).toMatchObject({ passed: false })
+  })
+})
