@@ -10,6 +10,7 @@ export default defineConfig({
   optimizeDeps: { include: ['monaco-editor/editor/editor.api'] },
   build: {
     outDir: '../dist/renderer',
+    rolldownOptions: { checks: { bundlerTimings: false } },
     emptyOutDir: true,
     target: 'chrome130',
     assetsInlineLimit: 0,

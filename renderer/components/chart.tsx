@@ -94,7 +94,7 @@ function optionsOf(
   return {
     width: element.clientWidth,
     height,
-    padding: [16, 8, 0, 0],
+    padding: [16, 16, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
@@ -130,6 +130,8 @@ function drawMarks(u: uPlot, marks: readonly Mark[], colors: Colors): void {
   const taken: [from: number, to: number][] = []
   ctx.save()
   ctx.font = `${11 * pixel}px system-ui, sans-serif`
+  ctx.textAlign = 'left'
+  ctx.textBaseline = 'alphabetic'
   for (const mark of [...marks].sort((a, b) => (a.kind === b.kind ? a.x - b.x : a.kind === 'activation' ? -1 : 1))) {
     const x = Math.round(u.valToPos(mark.x, 'x', true))
     const color = colors(mark.kind === 'activation' ? '--stale' : '--wait')

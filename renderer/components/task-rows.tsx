@@ -4,7 +4,7 @@ import { duration, money, share } from '../lib/format.ts'
 import { hrefOf } from '../lib/route.ts'
 import { BudgetBar, ProgressBar } from './bars.tsx'
 import { Simulated, TaskStatus } from './status.tsx'
-import { Age, TimeAgo } from './time.tsx'
+import { TimeAgo } from './time.tsx'
 import './task-rows.css'
 
 /** No event for this long, while the task should be running: said, not guessed about. */
@@ -36,7 +36,7 @@ function Freshness({ task }: { task: TaskSummary }) {
   if (isQuiet)
     return (
       <span className="figure tone-wait">
-        ◐ quiet for <Age since={task.lastEventAt} />
+        ◐ quiet, last <TimeAgo at={task.lastEventAt} />
       </span>
     )
   return (

@@ -18,7 +18,8 @@ const event = (kind: EventRow['kind'], data: EventRow['data']): EventRow => ({
   kind,
   data,
 })
-const called = (call: string) => event('tool.called', { call, name: 'shell', arguments: '{"command":"ls"}', model: 1 })
+const called = (call: string) =>
+  event('tool.called', { call, name: 'shell', arguments: '{"command":"ls"}', request: 1 })
 const executed = (call: string) =>
   event('sandbox.executed', { op: 'exec', what: 'ls', call, exitCode: 0, timedOut: false, bytes: 1, durationMs: 1 })
 const finished = (call: string, outcome: string) =>

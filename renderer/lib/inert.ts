@@ -9,8 +9,12 @@ export interface Piece {
 /** Controls, format and bidirectional marks, zero-width and other invisible characters, lone surrogates; not tab, newline and the emoji selector. */
 const hidden = /(?!\t|\n|\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 
+/** Most text is this, and needs no closer look. */
+const plain = /^[\t\n\x20-\x7e]*$/
+
 export function inertPieces(text: string): Piece[] {
   const source = text.replaceAll('\r\n', '\n')
+  if (plain.test(source)) return source === '' ? [] : [{ text: source, isToken: false }]
   const pieces: Piece[] = []
   let from = 0
   for (const match of source.matchAll(hidden)) {

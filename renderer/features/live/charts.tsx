@@ -258,6 +258,8 @@ function level(plot: uPlot, line: UnitLine, color: string): void {
   if (isCut) {
     plot.ctx.fillStyle = color
     plot.ctx.font = `${11 * pixel}px system-ui, sans-serif`
+    plot.ctx.textAlign = 'left'
+    plot.ctx.textBaseline = 'alphabetic'
     plot.ctx.fillText(`↑ ${money(line.perUnit)}`, right + 4 * pixel, plot.bbox.top + 12 * pixel)
   }
   plot.ctx.restore()

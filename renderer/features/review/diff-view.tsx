@@ -49,6 +49,8 @@ export function DiffView({ path, before, after, settings }: Props) {
         : 'plaintext'
     const original = editor.monaco.editor.createModel(before, language)
     const modified = editor.monaco.editor.createModel(after, language)
+    for (const model of [original, modified])
+      model.updateOptions({ bracketColorizationOptions: { enabled: false, independentColorPoolPerBracketType: false } })
     editor.diff.setModel({ original, modified })
     return () => {
       editor.diff.setModel(null)
@@ -79,11 +81,10 @@ export function DiffView({ path, before, after, settings }: Props) {
           renderMarginRevertIcon: false,
           renderGutterMenu: false,
           minimap: { enabled: false },
-          bracketPairColorization: { enabled: false },
           guides: { indentation: false },
           renderSideBySideInlineBreakpoint: 680,
           scrollbar: { verticalScrollbarSize: 8, horizontalScrollbarSize: 8, useShadows: false },
-          overviewRulerBorder: false,
+          renderOverviewRuler: false,
           stickyScroll: { enabled: false },
           links: false,
           contextmenu: false,
