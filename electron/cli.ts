@@ -1,5 +1,5 @@
-import { commands, commandsToCome, usage, usageOf } from './commands/index.ts'
 import { BadArguments, Ended, type ExitCode, exitCode } from './commands/command.ts'
+import { commands, commandsToCome, usage, usageOf } from './commands/index.ts'
 import { version } from './host.ts'
 
 // A reader that has seen enough (`… | head`) ends the command: that is no error of its.
@@ -17,7 +17,8 @@ async function main([name, ...args]: string[]): Promise<ExitCode> {
   }
   if (commandsToCome.includes(name)) return complain(`exodesk ${name} is not in this version.`, exitCode.cannotRun)
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (command === undefined) return complain(`There is no command ${JSON.stringify(name)}.\n\n${usage()}`, exitCode.badArguments)
+  if (command === undefined)
+    return complain(`There is no command ${JSON.stringify(name)}.\n\n${usage()}`, exitCode.badArguments)
   if (args.includes('--help')) return print(usageOf(name, command))
   try {
     return await command.run(args)

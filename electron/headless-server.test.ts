@@ -8,10 +8,12 @@ import { type HeadlessDesk, serveHeadless } from './headless-server.ts'
 describe('headless desk', () => {
   let folder: string
   let desk: HeadlessDesk
+  let url: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headless-'))
     await writeFile(join(folder, 'index.html'), 'desk')
     desk = await serveHeadless(folder)
+    url = desk.freshUrl()
   })
   afterEach(async () => {
     await desk.close()
@@ -19,29 +21,29 @@ describe('headless desk', () => {
   })
 
   it('gives a cookie to the first holder of the token and the desk to the cookie', async () => {
-    const first = await get(desk.url)
+    const first = await get(url)
     expect(first.status).toBe(303)
     expect(first.cookie).toMatch(/; HttpOnly; SameSite=Strict$/)
-    const page = await get(desk.url, { path: first.location, cookie: first.cookie.split(';')[0] })
+    const page = await get(url, { path: first.location, cookie: first.cookie.split(';')[0] })
     expect(page).toMatchObject({ status: 200, body: 'desk' })
   })
 
   it('spends the token at the first visit', async () => {
-    await get(desk.url)
-    expect(await get(desk.url)).toMatchObject({ status: 401, cookie: '' })
+    await get(url)
+    expect(await get(url)).toMatchObject({ status: 401, cookie: '' })
   })
 
   it('refuses a visitor without token or cookie, and a wrong one of either', async () => {
-    expect((await get(desk.url, { path: '/' })).status).toBe(401)
-    expect((await get(desk.url, { path: '/?token=x' })).status).toBe(401)
-    expect((await get(desk.url, { path: '/', cookie: `exodesk-${new URL(desk.url).port}=x` })).status).toBe(401)
+    expect((await get(url, { path: '/' })).status).toBe(401)
+    expect((await get(url, { path: '/?token=x' })).status).toBe(401)
+    expect((await get(url, { path: '/', cookie: `exodesk-${new URL(url).port}=x` })).status).toBe(401)
   })
 
   it('refuses a foreign Host or Origin, and does not spend the token on it', async () => {
-    expect((await get(desk.url, { host: 'desk.example' })).status).toBe(403)
-    expect((await get(desk.url, { host: `localhost:${new URL(desk.url).port}` })).status).toBe(403)
-    expect((await get(desk.url, { origin: 'https://desk.example' })).status).toBe(403)
-    expect((await get(desk.url)).status).toBe(303)
+    expect((await get(url, { host: 'desk.example' })).status).toBe(403)
+    expect((await get(url, { host: `localhost:${new URL(url).port}` })).status).toBe(403)
+    expect((await get(url, { origin: 'https://desk.example' })).status).toBe(403)
+    expect((await get(url)).status).toBe(303)
   })
 })
 

@@ -4,9 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { type DeskFile, plain, readDeskFile, securityHeaders } from './desk-files.ts'
 import type { Standing } from './operator-socket.ts'
 
+const usedUp = `This page of Exodesk is not open to this browser: the link was used already, or is of an earlier start.
+Run "npm start" (or "exodesk serve") again, also while Exodesk runs: it prints a fresh link.`
+
 export interface HeadlessDesk {
-  /** Opens the desk once: the token in it is spent by the first visit. */
-  url: string
+  /** A new URL that opens the desk once: the token in it is spent by the first visit. Earlier ones that were not used stay good. */
+  freshUrl(): string
   server: Server
   /** Who sends a request, an upgrade too. */
   standing(request: IncomingMessage): Standing
@@ -18,9 +21,8 @@ export interface HeadlessDesk {
  * lives; a request with a foreign Host (DNS rebinding), a foreign Origin, or neither token nor cookie gets nothing.
  */
 export async function serveHeadless(rendererFolder: string, port = 0): Promise<HeadlessDesk> {
-  const token = randomBytes(24).toString('base64url')
+  const tokens = new Set<string>()
   const pass = randomBytes(24).toString('base64url')
-  let isTokenSpent = false
   const server = createServer((request, response) => {
     void answer(request).then(({ status, headers, body }) => {
       response.writeHead(status, headers).end(request.method === 'HEAD' ? undefined : body)
@@ -39,14 +41,15 @@ export async function serveHeadless(rendererFolder: string, port = 0): Promise<H
     if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'GET only')
     const url = new URL(request.url ?? '/', origin)
     const shown = url.searchParams.get('token')
-    if (shown !== null && !isTokenSpent && isSame(shown, token)) {
-      isTokenSpent = true
+    // A HEAD is somebody's preview of the link, not a visit.
+    const token = shown === null || request.method !== 'GET' ? undefined : [...tokens].find((one) => isSame(shown, one))
+    if (token !== undefined) {
+      tokens.delete(token)
       const setCookie = `${cookie}=${pass}; Path=/; HttpOnly; SameSite=Strict`
       const headers = { ...securityHeaders, location: '/', 'set-cookie': setCookie }
       return { status: 303, headers, body: Buffer.alloc(0) }
     }
-    if (!hasPass(request))
-      return plain(401, 'Open the URL that Exodesk printed. It works once: restart Exodesk for another.')
+    if (!hasPass(request)) return plain(401, usedUp)
     return readDeskFile(rendererFolder, url.pathname)
   }
 
@@ -61,7 +64,11 @@ export async function serveHeadless(rendererFolder: string, port = 0): Promise<H
   }
 
   return {
-    url: `${origin}/?token=${token}`,
+    freshUrl() {
+      const token = randomBytes(24).toString('base64url')
+      tokens.add(token)
+      return `${origin}/?token=${token}`
+    },
     server,
     standing(request) {
       if (request.headers.origin !== origin || !isOurs(request)) return 'foreign'

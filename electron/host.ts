@@ -1,17 +1,32 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Kernel, type KernelConfig, openKernel } from '../kernel/kernel.ts'
-import { findResources } from './resources.ts'
+import { type DeskAnswer, serveHostSocket } from './host-socket.ts'
+import { findResources, type Resources } from './resources.ts'
 import { simulatorProcess } from './simulator.ts'
 
 export interface Host {
   kernel: Kernel
+  /** Interrupts what runs, at the latest after 5 s; tasks go on at the next start. */
   close(): Promise<void>
 }
 
-/** Opens the kernel on `dataDir` with what ships beside this code. The same in every host; only `kind` differs. */
-export async function openHost(kind: KernelConfig['host'], dataDir: string): Promise<Host> {
-  const resources = findResources(import.meta.dirname)
+export interface HostOptions {
+  /** What is done when a second start, or the command line, asks this host for its desk. */
+  openDesk?: () => DeskAnswer
+  /** False: tasks that were not over stay as they are. */
+  proceed?: boolean
+}
+
+/**
+ * Opens the kernel on `dataDir` with what ships beside this code, and answers on the directory's socket. The same in every
+ * host; only `kind` differs. Files that this process makes from here on are for its user alone.
+ * @throws KernelError `conflict` where another host holds the directory; others say what to do.
+ */
+export async function openHost(kind: KernelConfig['host'], dataDir: string, options: HostOptions = {}): Promise<Host> {
+  process.umask(0o077)
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const resources = hostResources()
   const simulator = simulatorProcess(resources.node, resources.simulator)
   const kernel = await openKernel({
     dataDir,
@@ -20,14 +35,29 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string): Pro
     env: { ...process.env },
     resources,
     simulator,
+    ...(options.proceed === undefined ? {} : { proceed: options.proceed }),
+  })
+  const socket = await serveHostSocket({
+    dataDir,
+    operator: kernel.operator,
+    facts: { host: kind, version: version(), pid: process.pid },
+    openDesk: options.openDesk ?? (() => ({ none: 'it is a command that will end by itself' })),
+  }).catch(async (error: unknown) => {
+    await kernel.close()
+    throw error
   })
   return {
     kernel,
     async close() {
+      await socket.close()
       await kernel.close()
       simulator.stop()
     },
   }
+}
+
+export function hostResources(): Resources {
+  return findResources(import.meta.dirname)
 }
 
 export function version(): string {

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { app, BrowserWindow, dialog, Menu, session, type WebContents } from 'electron'
 import { dataDirOf } from './data-dir.ts'
 import { type Host, openHost } from './host.ts'
+import { findRunningHost } from './host-client.ts'
 import { serveOperatorPort } from './operator-port.ts'
 import { isDesk, registerScheme, serveScheme } from './scheme.ts'
 import { openDeskWindow } from './window.ts'
@@ -37,12 +38,31 @@ if (app.requestSingleInstanceLock()) {
 async function start(): Promise<void> {
   const folder = join(import.meta.dirname, 'renderer')
   if (!existsSync(folder)) throw new Error(`${folder} is missing: run "npm run build"`)
-  host = await openHost('desktop', dataDir)
+  host = await openHost('desktop', dataDir, {
+    openDesk() {
+      showDesk()
+      return { shown: true }
+    },
+  }).catch(explainConflict)
   serveOperatorPort(host.kernel.operator)
   serveScheme(session.defaultSession, folder)
   denyPermissions()
   if (app.isPackaged) Menu.setApplicationMenu(null)
   openDeskWindow()
+}
+
+/** Another host has the data directory: says how to reach it. */
+async function explainConflict(error: Error): Promise<never> {
+  const running = (error as { code?: string }).code === 'conflict' ? await findRunningHost(dataDir) : null
+  if (running === null) throw error
+  const answer = await running.openDesk()
+  const how =
+    'url' in answer
+      ? `Open it in a browser (the link works once): ${answer.url}`
+      : 'shown' in answer
+        ? 'Its window was brought to the front.'
+        : `It serves no desk: ${answer.none}.`
+  throw new Error(`Exodesk runs on ${dataDir} already, as process ${running.facts.pid}. ${how}`)
 }
 
 function showDesk(): void {
@@ -53,6 +73,7 @@ function showDesk(): void {
     return
   }
   if (window.isMinimized()) window.restore()
+  window.show()
   window.focus()
 }
 

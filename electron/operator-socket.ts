@@ -1,26 +1,31 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { RPCHandler } from '@orpc/server/ws'
-import { WebSocketServer } from 'ws'
+import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { Kernel } from '../kernel/kernel.ts'
 
-/** Larger than any call of the contract. */
-const maxPayloadBytes = 16 * 1024 * 1024
+/** Larger than any call of the contract and any answer. */
+export const maxPayloadBytes = 16 * 1024 * 1024
 /** Tells the page to stop trying: its pass is of another run of the host. */
 const passRefused = 4401
 
 /** What a request may do here: `ours` shows the pass, `stranger` is the desk's page without it, `foreign` is anything else. */
 export type Standing = 'ours' | 'stranger' | 'foreign'
 
-/** Serves the operator contract over WebSocket at /operator to the pages that `standing` vouches for. */
+/**
+ * Serves the operator contract over WebSocket at /operator to whom `standing` vouches for. A follower that does not read
+ * holds up its own source and nothing else: the next message is made once the last has left this process.
+ */
 export function serveOperatorSocket(
   server: Server,
   standing: (request: IncomingMessage) => Standing,
   operator: Kernel['operator'],
+  via: 'websocket' | 'socket',
 ): { close(): void } {
   const handler = new RPCHandler(operator)
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxPayloadBytes, perMessageDeflate: false })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy())
     const who = standing(request)
     if (who === 'foreign' || request.url !== '/operator') {
       socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n')
@@ -29,7 +34,7 @@ export function serveOperatorSocket(
     sockets.handleUpgrade(request, socket, head, (opened) => {
       opened.on('error', () => opened.terminate())
       if (who === 'stranger') opened.close(passRefused, 'open the URL that Exodesk printed')
-      else void handler.upgrade(opened, { context: { via: 'websocket' } })
+      else void handler.upgrade(paced(opened), { context: { via } })
     })
   })
   return {
@@ -38,4 +43,13 @@ export function serveOperatorSocket(
       sockets.close()
     },
   }
+}
+
+/** The socket, with a `send` that resolves when its message is written out. The handler waits for it before the next. */
+function paced(socket: WebSocket): Pick<WebSocket, 'addEventListener' | 'send'> {
+  const send = (data: RawData | string) =>
+    new Promise<void>((resolve, reject) => {
+      socket.send(data, (error) => (error ? reject(error) : resolve()))
+    })
+  return { addEventListener: socket.addEventListener.bind(socket), send: send as WebSocket['send'] }
 }

@@ -1,35 +1,91 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { dataDirOf } from './data-dir.ts'
 import { serveHeadless } from './headless-server.ts'
-import { openHost } from './host.ts'
+import { type Host, openHost } from './host.ts'
+import { findRunningHost, type RunningHost } from './host-client.ts'
+import type { DeskAnswer } from './host-socket.ts'
 import { serveOperatorSocket } from './operator-socket.ts'
 
-/** Serves the desk on loopback until the process is told to stop, and prints its one-time URL on stdout. */
-export async function serve(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { port: { type: 'string', default: '0' }, data: { type: 'string' } } })
+export const serveOptions = { port: { type: 'string' } } as const
+
+export interface ServeOptions {
+  dataDir: string
+  port: number
+  /** One object, `{"url"}`, instead of the URL alone. */
+  json?: boolean
+}
+
+/**
+ * Serves the desk on loopback until the process is told to stop, and prints its one-time URL on stdout. Where a host runs
+ * on the data directory, that one is asked for a fresh URL (or to show its window) instead.
+ * @returns the exit code: 0 when told to stop, 3 where it cannot be served here (says why on stderr).
+ */
+export async function serve({ dataDir, port, json = false }: ServeOptions): Promise<0 | 3> {
+  const running = await findRunningHost(dataDir)
+  if (running !== null) return askForDesk(running, dataDir, json)
   const folder = findRenderer()
   if (folder === undefined) {
     process.stderr.write('The desk is not built: run "npm run build".\n')
-    process.exitCode = 3
-    return
+    return 3
   }
-  const host = await openHost('headless', dataDirOf(values.data))
-  const desk = await serveHeadless(folder, Number(values.port))
-  const operator = serveOperatorSocket(desk.server, desk.standing, host.kernel.operator)
-  process.stdout.write(`${desk.url}\n`)
-
-  let isClosing = false
-  const close = async () => {
-    // Told twice, it does not wait for what is open.
-    if (isClosing) process.exit(130)
-    isClosing = true
-    operator.close()
-    await desk.close()
+  let answer: () => DeskAnswer = () => ({ none: 'it is starting' })
+  let host: Host
+  try {
+    host = await openHost('headless', dataDir, { openDesk: () => answer() })
+  } catch (error) {
+    process.stderr.write(`Exodesk cannot run: ${(error as Error).message}\n`)
+    return 3
+  }
+  const desk = await serveHeadless(folder, port).catch(async (error: Error) => {
     await host.close()
+    process.stderr.write(`The desk cannot be served on port ${port}: ${error.message}\n`)
+    return null
+  })
+  if (desk === null) return 3
+  answer = () => ({ url: desk.freshUrl() })
+  const operator = serveOperatorSocket(desk.server, desk.standing, host.kernel.operator, 'websocket')
+  printUrl(desk.freshUrl(), json)
+
+  await toldToStop()
+  operator.close()
+  await desk.close()
+  await host.close()
+  return 0
+}
+
+async function askForDesk(running: RunningHost, dataDir: string, json: boolean): Promise<0 | 3> {
+  const answer = await running.openDesk()
+  const { host, pid } = running.facts
+  if ('url' in answer) {
+    process.stderr.write(`Exodesk runs on ${dataDir} already (process ${pid}). A fresh link to it (it works once):\n`)
+    printUrl(answer.url, json)
+    return 0
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void close())
+  if ('shown' in answer) {
+    process.stderr.write(`Exodesk is open in a window already (process ${pid}); the window was brought to the front.\n`)
+    return 0
+  }
+  process.stderr.write(
+    `${dataDir} is held by a ${host} Exodesk (process ${pid}) that serves no desk: ${answer.none}. Stop it, or use another --data.\n`,
+  )
+  return 3
+}
+
+function printUrl(url: string, json: boolean): void {
+  process.stdout.write(`${json ? JSON.stringify({ url }) : url}\n`)
+}
+
+/** Resolves at the first Ctrl-C or SIGTERM. Told twice, the process does not wait for what is open. */
+function toldToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    let isTold = false
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, () => {
+        if (isTold) process.exit(130)
+        isTold = true
+        resolve()
+      })
+  })
 }
 
 /** Beside the bundle in the product; when run from source, where the last build put it. */

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Simulator } from '../kernel/kernel.ts'
 
-const startTimeoutMs = 20_000
+const startTimeoutMs = 30_000
 
 /** What the simulator plays; simulator.test.ts holds this list to the simulator's own. */
 const models = [
@@ -16,17 +16,23 @@ export interface SimulatorProcess extends Simulator {
   stop(): void
 }
 
-/** The simulator as a process of this host, started at first use and again after it ended. It ends with its stdin. */
+/**
+ * The simulator as a process of this host, with nothing of its environment: started at first use, and again, on the same
+ * port, when it ends by itself. It ends with its stdin, so it never outlives the host.
+ */
 export function simulatorProcess(node: string, entry: string): SimulatorProcess {
   let child: ChildProcess | null = null
-  let starting: Promise<{ origin: string }> | null = null
+  let serving: Promise<{ origin: string }> | null = null
+  let port: string | null = null
+  let isStopped = false
   return {
     models,
     start() {
-      starting ??= startOnce()
-      return starting
+      serving ??= startOnce()
+      return serving
     },
     stop() {
+      isStopped = true
       child?.stdin?.end()
       child?.kill()
     },
@@ -34,22 +40,35 @@ export function simulatorProcess(node: string, entry: string): SimulatorProcess 
 
   function startOnce(): Promise<{ origin: string }> {
     return new Promise((resolve, reject) => {
-      const started = spawn(node, [entry], { stdio: ['pipe', 'pipe', 'inherit'], env: {} })
+      // Windows cannot start a program without the first; nothing else is handed on.
+      const env = process.platform === 'win32' ? { SystemRoot: process.env.SystemRoot } : {}
+      const args = [entry, ...(port === null ? [] : ['--port', port])]
+      const started = spawn(node, args, { stdio: ['pipe', 'pipe', 'inherit'], env })
+      let wasServing = false
+      let hasEnded = false
       child = started
-      const fail = (why: string) => {
+      const end = (why: string) => {
+        if (hasEnded) return
+        hasEnded = true
         clearTimeout(deadline)
-        starting = null
+        serving = null
         reject(new Error(`the simulator cannot be used: ${why}`))
+        // Tasks hold its address: who calls it in between tries again, and finds it there.
+        if (wasServing && !isStopped) {
+          serving = startOnce()
+          serving.catch(() => {})
+        } else port = null
       }
-      const deadline = setTimeout(() => {
-        started.kill()
-        fail(`it said nothing for ${startTimeoutMs / 1000} s`)
-      }, startTimeoutMs)
-      started.once('error', (error) => fail(error.message))
-      started.once('exit', (code, signal) => fail(`it ended (${signal ?? code})`))
+      const deadline = setTimeout(() => started.kill('SIGKILL'), startTimeoutMs)
+      started.once('error', (error) => end(error.message))
+      started.once('exit', (code, signal) => end(`it ended (${signal ?? code})`))
+      started.stdin.on('error', () => {})
       createInterface(started.stdout).once('line', (line) => {
         clearTimeout(deadline)
-        resolve({ origin: new URL(JSON.parse(line).url).origin })
+        wasServing = true
+        const { origin, port: taken } = new URL(JSON.parse(line).url)
+        port = taken
+        resolve({ origin })
       })
     })
   }

@@ -1,0 +1,51 @@
+import type { Command } from './command.ts'
+import { doctor } from './doctor.ts'
+import { history, report, verify } from './history.ts'
+import { approve, proposals, propose, reject, revisions, rollback } from './proposals.ts'
+import { run } from './run.ts'
+import { serveCommand } from './serve.ts'
+import { answer, packs, pause, resume, steer, stop, tasks } from './tasks.ts'
+
+/** Every command, in the order in which the usage lists them. */
+export const commands: Readonly<Record<string, Command>> = {
+  run,
+  serve: serveCommand,
+  propose,
+  proposals,
+  approve,
+  reject,
+  rollback,
+  revisions,
+  tasks,
+  pause,
+  resume,
+  stop,
+  steer,
+  answer,
+  packs,
+  history,
+  verify,
+  report,
+  doctor,
+}
+
+/** Named in the design, and to come: told apart from a misspelt command. */
+export const commandsToCome: readonly string[] = ['export', 'import', 'study']
+
+export function usage(): string {
+  const width = Math.max(...Object.keys(commands).map((name) => name.length))
+  return [
+    'Usage: exodesk COMMAND …',
+    '',
+    ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
+    '',
+    'Every command takes --data DIR (default: exodesk in the place for application data) and --json (one object, or one a line).',
+    'It speaks to the Exodesk that runs on that directory, and opens it itself only where none does.',
+    '"exodesk COMMAND --help" tells more. Exit codes: 0 done, 1 the thing asked about does not hold, 2 bad arguments, 3 cannot run here.',
+    '',
+  ].join('\n')
+}
+
+export function usageOf(name: string, { synopsis, summary, notes = [] }: Command): string {
+  return [`Usage: exodesk ${name} ${synopsis}`.trimEnd(), summary, ...notes, ''].join('\n')
+}

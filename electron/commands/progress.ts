@@ -1,0 +1,126 @@
+import type { EventData, EventKind } from '../../kernel/wire/events.ts'
+import type { EventRow } from '../../kernel/wire/operator.ts'
+import { dollars, inert, percent, short } from './text.ts'
+
+/** Steps between two lines about steps, whatever time has passed. */
+const everySteps = 25
+const everyMs = 2_000
+
+/**
+ * What a person reads while a task runs: a line for every event that changes something, and one every few steps.
+ * Feed it the agent's events in order.
+ */
+export class Progress {
+  private readonly agent: string
+  private readonly now: () => number
+  private step = 0
+  private shownStep = 0
+  private shownAt = Number.NEGATIVE_INFINITY
+  private calls = 0
+  private input = 0
+  private cached = 0
+  private costNanoUsd: number | null = 0
+  private simulated = false
+  private progress: EventData<'task.progressed'> | null = null
+  private tool = ''
+
+  constructor(agent: string, now: () => number) {
+    this.agent = agent
+    this.now = now
+  }
+
+  /** The line that an event gives rise to, or null. */
+  line(event: EventRow): string | null {
+    this.add(event)
+    const told = tell(event, this.agent)
+    if (told !== null) return told
+    if (event.kind !== 'model.called' || this.step === this.shownStep) return null
+    if (this.step - this.shownStep < everySteps && this.now() - this.shownAt < everyMs) return null
+    this.shownStep = this.step
+    this.shownAt = this.now()
+    return this.summary()
+  }
+
+  private add(event: EventRow): void {
+    if (event.step !== null && event.kind === 'model.called') this.step += 1
+    if (is(event, 'task.progressed')) this.progress = event.data
+    else if (is(event, 'tool.called')) this.tool = event.data.name
+    else if (is(event, 'model.called')) {
+      const { usage, costNanoUsd, simulated } = event.data
+      this.calls += 1
+      this.simulated ||= simulated
+      this.costNanoUsd = this.costNanoUsd === null || costNanoUsd === null ? null : this.costNanoUsd + costNanoUsd
+      this.input += (usage?.uncached ?? 0) + (usage?.cacheRead ?? 0) + (usage?.cacheWrite ?? 0)
+      this.cached += usage?.cacheRead ?? 0
+    }
+  }
+
+  private summary(): string {
+    const { progress } = this
+    const parts = [
+      `step ${this.step}`,
+      progress && amount(progress),
+      `${this.calls} model calls`,
+      this.input > 0 && `${percent(this.cached / this.input)} cached`,
+      dollars(this.costNanoUsd, this.simulated),
+      this.tool !== '' && `last tool ${inert(this.tool, 40)}`,
+    ]
+    return `  ${parts.filter((part) => part !== null && part !== false).join(' · ')}`
+  }
+}
+
+export function amount(progress: { value: number; goal: number | null; unit: string; source: string }): string {
+  const goal = progress.goal === null ? '' : `/${progress.goal}`
+  return `${progress.value}${goal} ${inert(progress.unit, 40)}${progress.source === 'reported' ? ' (reported)' : ''}`
+}
+
+function is<K extends EventKind>(event: EventRow, kind: K): event is EventRow & { kind: K; data: EventData<K> } {
+  return event.kind === kind
+}
+
+/** Events worth a line of their own. Text of the agent is quoted and inert. */
+function tell(event: EventRow, agent: string): string | null {
+  const task = event.task ?? ''
+  if (is(event, 'task.started')) return `${task} runs.`
+  if (is(event, 'task.paused')) return `${task} pauses at the next safe point: ${inert(event.data.reason)}`
+  if (is(event, 'task.resumed')) return `${task} goes on.`
+  if (is(event, 'task.asked'))
+    return `${task} asks: "${inert(event.data.question, 1000)}"\n  answer with: exodesk answer ${task} TEXT`
+  if (is(event, 'task.graded') && event.data.error !== null)
+    return `${task} could not be graded: ${inert(event.data.error)}`
+  if (is(event, 'budget.reached'))
+    return `${task} has reached its limit of ${event.data.budget}: ${event.data.used} of ${event.data.limit}`
+  if (is(event, 'executor.crashed')) {
+    const why = event.data.outOfMemory ? 'out of memory' : `${event.data.signal ?? `exit ${event.data.exitCode}`}`
+    return `the executor crashed (${why})`
+  }
+  if (is(event, 'executor.hung')) return `the executor hung (no ${event.data.watchdog} for ${event.data.afterMs} ms)`
+  return tellPolicy(event, agent)
+}
+
+function tellPolicy(event: EventRow, agent: string): string | null {
+  if (is(event, 'proposal.made')) {
+    const { proposal, by, claim, files, problems } = event.data
+    const changed = `${files.length} ${files.length === 1 ? 'file' : 'files'}`
+    const refused = problems.length > 0 ? `, refused: ${inert(problems[0]?.problem ?? '')}` : ''
+    return `${proposal} proposed by the ${by === 'executor' ? 'agent' : 'operator'}, ${changed}${refused}. It claims: "${inert(claim)}"`
+  }
+  if (is(event, 'proposal.checked') && event.data.verdict !== 'pass')
+    return `${event.data.proposal} check ${event.data.check}: ${event.data.verdict}: ${inert(event.data.summary)}`
+  if (is(event, 'proposal.readied'))
+    return `${event.data.proposal} is ready for a verdict, risk ${event.data.risk}. Read it: exodesk proposals ${agent} ${event.data.proposal}`
+  if (is(event, 'proposal.reviewed')) {
+    const { proposal, verdict, by, reason } = event.data
+    return `${proposal} ${verdict} by ${by === 'flag' ? "this run's flag" : `the ${by}`}${reason === '' ? '' : `: ${inert(reason)}`}`
+  }
+  if (is(event, 'revision.activated')) {
+    const { activation, revision, cause, proposal } = event.data
+    return `r${activation} is active (${proposal ?? cause}, revision ${short(revision)})`
+  }
+  if (is(event, 'revision.activation-failed'))
+    return `${event.data.proposal ?? 'the revision'} could not be activated (${event.data.stage}): ${inert(event.data.error)}`
+  if (is(event, 'revision.confirmed')) return `r${event.data.activation} has passed its probation`
+  if (is(event, 'revision.rolled-back'))
+    return `r${event.data.from.activation} was rolled back (${event.data.cause}): ${inert(event.data.reason)}`
+  return null
+}
