@@ -38,10 +38,10 @@ export async function* follow(
         isLagging = false
         yield* fromDisk()
       }
-      const live = queue.filter((event) => event.seq > cursor).slice(0, batch)
+      queue = queue.filter((event) => event.seq > cursor)
+      const live = queue.slice(0, batch)
       if (live.length > 0) {
         cursor = (live.at(-1) as Event).seq
-        queue = queue.filter((event) => event.seq > cursor)
         yield live
       } else if (!isLagging) {
         if (cursor >= asOf || (source.head()?.seq ?? 0) >= asOf) return

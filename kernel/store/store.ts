@@ -41,8 +41,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 })
   const start = (role: WorkerSetup['role']) =>
     startThread(options, { role, dataDir: options.dataDir, version: options.version })
-  const writer = await start('writer')
-  const reader = await start('reader')
+  const reader = start('reader')
+  // Whoever asks it gets the reason; until then nobody need.
+  reader.catch(() => undefined)
+  const writer = await start('writer').catch(async (error: unknown) => {
+    await reader.then((thread) => thread.close())
+    throw error
+  })
   // What reads much of the log must not delay what reads a page of it.
   let scanner: Promise<Thread> | null = null
   let unsent: { id: number; op: WriteOp }[] = []
@@ -68,13 +73,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     async query(name, ...args) {
       const isScan = name === 'search' || name === 'verify'
       if (isScan) scanner ??= start('reader')
-      const thread = isScan ? await (scanner as Promise<Thread>) : reader
+      const thread = await (isScan ? (scanner as Promise<Thread>) : reader)
       return (await thread.call((id) => thread.post({ type: 'read', id, query: name, args }))) as ReturnType<
         Queries[typeof name]
       >
     },
     async close() {
-      await Promise.all([reader.close(), scanner?.then((thread) => thread.close())])
+      await Promise.all([reader.then((thread) => thread.close()), scanner?.then((thread) => thread.close())])
       await writer.close()
     },
   }

@@ -76,16 +76,18 @@ function write(): void {
 }
 
 function read(): void {
-  const db = openForReading(file)
-  const queries = createQueries(db, dataDir)
+  // At the first question: until the writer is ready there may be no database.
+  let db: Connection | null = null
+  let queries: ReturnType<typeof createQueries> | null = null
+  function run(query: string, args: unknown[]): unknown {
+    db ??= openForReading(file)
+    queries ??= createQueries(db, dataDir)
+    return queries.run(query, args)
+  }
   port.on('message', (message: ToWorker) => {
     if (message.type === 'close') return close(db)
     if (message.type !== 'read') return
-    send({
-      type: 'settled',
-      outcomes: [answer(message.id, () => queries.run(message.query, message.args))],
-      head: null,
-    })
+    send({ type: 'settled', outcomes: [answer(message.id, () => run(message.query, message.args))], head: null })
   })
   send({ type: 'ready', head: null, problem: null })
 }
@@ -143,8 +145,8 @@ function headOf(db: Connection): Head | null {
   return (db.prepare('SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1').get() as Head | undefined) ?? null
 }
 
-function close(db: Connection): void {
-  db.close()
+function close(db: Connection | null): void {
+  db?.close()
   send({ type: 'closed' })
   port.close()
 }
