@@ -30,6 +30,7 @@ const walls: Wall[] = [
   { of: /^kernel\/.*\.(test|contract)\.ts$|^kernel\/testing/, may: /^(node:|pkg:|kernel\/)/ },
   { of: /^executor-seed\/.*\.test\.ts$/, may: /^(node:|pkg:|kernel\/|executor-seed\/|#wire$)/ },
   { of: /^electron\/.*\.test\.ts$/, may: /^(node:|pkg:|kernel\/|electron\/)/ },
+  { of: /^tasks\/.*\.test\.ts$/, may: /^(node:|pkg:|tasks\/)/ },
   { of: /^renderer\/.*\.test\.tsx?$/, may: /^(node:|pkg:|kernel\/wire\/|renderer\/)/ },
 
   { of: /^kernel\/wire\//, may: /^(kernel\/wire\/|pkg:zod$|pkg:@orpc\/contract$)/ },
