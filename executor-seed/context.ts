@@ -11,6 +11,8 @@ export type Item = { [key: string]: Json }
 interface Step {
   /** seq of its `model.called`; 0: before the first. */
   seq: number
+  /** Id of its request, where history told it: calls name it. */
+  request: number | null
   /** Hashes of the answer's items. The kernel has them, so they are sent by reference. */
   answer: string[]
   /** By call id, in the order of the calls; null while a call is open. */
@@ -39,7 +41,7 @@ export class Context {
   noSummaryBelow = 0
   readonly #task: Item
   #summary: Item | null = null
-  #steps: Step[] = [{ seq: 0, answer: [], results: new Map(), messages: [] }]
+  #steps: Step[] = [{ seq: 0, request: null, answer: [], results: new Map(), messages: [] }]
   #unsent: Item[] = []
   /** Messages that no request has carried yet, by seq. */
   readonly #waiting = new Map<number, string>()
@@ -137,11 +139,12 @@ export class Context {
         seq,
         output.map((item) => item.hash),
         !output.some((item) => item.type === 'function_call'),
+        Number(data.request),
       )
       const usage = data.usage as { uncached: number; cacheRead: number; cacheWrite: number; output: number } | null
       if (usage !== null) this.tokens = usage.uncached + usage.cacheRead + usage.cacheWrite + usage.output
     } else if (kind === 'tool.called') {
-      this.#steps.find((step) => step.seq === data.model)?.results.set(String(data.call), null)
+      this.#steps.find((step) => step.request === data.request)?.results.set(String(data.call), null)
     } else if (kind === 'tool.finished') this.#finish(String(data.call), String(data.output))
     else if (kind === 'message.appended' && data.role === 'summary') {
       // The answer before it is the summary itself.
@@ -178,8 +181,8 @@ export class Context {
     }
   }
 
-  #addStep(seq: number, answer: string[], idle: boolean): void {
-    this.#steps.push({ seq, answer, results: new Map(), messages: idle ? [message(NUDGE)] : [] })
+  #addStep(seq: number, answer: string[], idle: boolean, request: number | null = null): void {
+    this.#steps.push({ seq, request, answer, results: new Map(), messages: idle ? [message(NUDGE)] : [] })
   }
 
   #joined(seqs: readonly number[]): void {

@@ -292,8 +292,10 @@ export class FakeKernel {
     }
     for (const item of output) this.#items.set(sha(JSON.stringify(item)), item)
     const usage = { uncached: this.usageTokens(sent), cacheRead: 0, cacheWrite: 0, output: 10, reasoning: 0 }
+    const request = this.sent.length
     const event = this.append('model.called', {
       status: 'completed',
+      request,
       output: output.map((item) => ({ hash: sha(JSON.stringify(item)), type: String(item.type) })),
       usage,
     })
@@ -303,7 +305,7 @@ export class FakeKernel {
         call: String(item.call_id),
         name: String(item.name),
         arguments: String(item.arguments),
-        model: event.seq,
+        request,
       })
     }
     const response = { id: 'resp', model: 'sim', output }

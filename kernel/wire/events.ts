@@ -196,7 +196,7 @@ export const eventSchemas = {
     /** Present where `arguments` is cut at 8 KiB: all of it. */
     argumentsBlob: sha256.optional(),
     /** `request` of the model.called that asked for it (its seq is not known yet: both are added in one commit). */
-    model: count,
+    request: count,
   }),
   /** Derived by the kernel from the matching output item of the next request. */
   'tool.finished': z.strictObject({
