@@ -16,7 +16,11 @@ const desktop = findDesktop()
 if (desktop.executable) {
   const isRoot = process.platform === 'linux' && process.getuid() === 0
   if (isRoot) console.error("Running as root: Chromium's own sandbox is off for this window.")
-  become(desktop.executable, [...(isRoot ? ['--no-sandbox'] : []), join(root, 'dist', 'main.cjs')])
+  become(desktop.executable, [
+    ...(isRoot ? ['--no-sandbox'] : []),
+    join(root, 'dist', 'main.cjs'),
+    ...process.argv.slice(2),
+  ])
 } else {
   console.error(`No desktop window: ${desktop.why}. Serving the same desk on loopback; open this URL (it works once):`)
   become(localNode, [join(root, 'dist', 'headless.cjs'), ...process.argv.slice(2)])
