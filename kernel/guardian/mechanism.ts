@@ -95,7 +95,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
     },
 
     layPolicy: (agent, box, task) => copies.lay(agent, box, task),
-    status: (agent, task) => copies.status(agent, task),
+    status: async (agent, task) => copies.status(agent, task),
     diff: (agent, task) => copies.diff(agent, task),
     reset: (where, to) => copies.reset(where, to),
     async read(agent, path) {

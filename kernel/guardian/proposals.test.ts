@@ -167,11 +167,10 @@ describe('a verdict', () => {
     expect(second.binding.checks).not.toBe(first.binding.checks)
   })
 
-  it('is given by the run itself where its flag says so, and only for what was proposed in that run', async () => {
+  it('is never given by a run’s flag for what was not proposed in that run', async () => {
     const target = new StandInTask({ approve: 'all' })
     test.guardian.attach(agent, target)
     await test.propose('two')
-    // By the operator's hand, so not the flag's to approve.
     expect((await test.guardian.get(agent, 'P-1')).state).toBe('ready')
     expect(await dataOf('proposal.reviewed')).toEqual([])
   })

@@ -1,0 +1,220 @@
+// With real boxes: the copy is edited, frozen and read as an agent's is, and the candidate is type-checked in a check box.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { PolicyOrigin } from '../executor/executor.ts'
+import type { TreeFile } from '../sandbox/sandbox.ts'
+import { createFolders, taskFolders } from '../tasks/folders.ts'
+import { agent, openTestGuardian, policy, StandInTask, type TestGuardian } from '../testing/guardian.ts'
+import { boot } from './checks/boot.ts'
+import { scope } from './checks/scope.ts'
+import { types } from './checks/types.ts'
+
+let test: TestGuardian
+let target: StandInTask
+let origin: PolicyOrigin
+let detach: () => void
+
+beforeEach(async () => {
+  test = await openTestGuardian({ checks: [scope, types, boot] })
+  const report = await test.provider.report()
+  if (!report.available) throw new Error(`these tests need boxes: ${report.reason}. ${report.fix ?? ''}`)
+  const folders = taskFolders(test.boxesDir, 'T-1')
+  await createFolders(folders, null, null)
+  const box = { label: 'T-1', mounts: { root: folders.root, policy: folders.policy }, workdir: '/task' }
+  target = new StandInTask({ box })
+  await test.guardian.layPolicy(agent, box, 'T-1')
+  detach = test.guardian.attach(agent, target)
+  const { revision = '' } = (await test.guardian.active(agent)) ?? {}
+  origin = { agent, task: 'T-1', generation: 1, turn: 1, step: 1, revision, box }
+})
+afterEach(() => test.close())
+
+async function shell(command: string): Promise<string> {
+  const { profile, label, mounts } = { profile: 'task' as const, ...target.box() }
+  const output = await test.provider.run({ profile, label, mounts, argv: ['sh', '-c', command], timeoutMs: 30_000 })
+  expect([output.exitCode, output.stderr.toString('utf8')]).toEqual([0, ''])
+  return output.stdout.toString('utf8')
+}
+
+const said = { claim: 'it gets better', why: 'as seen' }
+
+async function propose() {
+  const made = await test.guardian.propose(origin, said)
+  await test.guardian.settled(agent)
+  return made.proposal
+}
+
+describe('the working copy at /policy', () => {
+  it('is laid once from the active revision, with the files of the kernel beside it', async () => {
+    expect((await shell('ls /policy')).trim().split('\n')).toEqual(['main.ts', 'package.json', 'wire.d.ts'])
+    await shell('echo "// more" >> /policy/main.ts')
+    await test.guardian.layPolicy(agent, target.box(), 'T-1')
+    expect(await shell('cat /policy/main.ts')).toBe('// one\n// more\n')
+    const status = await test.guardian.status(agent, 'T-1')
+    expect(status.changed).toEqual([{ path: 'main.ts', change: 'changed', addedLines: 1, removedLines: 0 }])
+    expect(status.base).toBe(status.active.revision)
+    expect(await test.guardian.diff(agent, 'T-1')).toContain('+// more')
+    expect(await test.guardian.read(agent, 'main.ts')).toBe('// one\n')
+    detach()
+    await expect(test.guardian.status(agent, 'T-1')).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  it('is proposed as it stands, and what is activated from it becomes its base', async () => {
+    await shell('echo "export const answer: number = 42" > /policy/main.ts')
+    await propose()
+    expect(await test.guardian.get(agent, 'P-1')).toMatchObject({
+      state: 'ready',
+      by: 'executor',
+      task: 'T-1',
+      checks: [{ check: 'scope' }, { check: 'types', verdict: 'pass' }, { check: 'boot' }],
+    })
+    const [made] = await test.events(['proposal.made'])
+    expect(made).toMatchObject({ actor: 'executor', task: 'T-1', generation: 1, turn: 1, step: 1 })
+    await shell('echo "// later" >> /policy/main.ts')
+    await test.approve('P-1')
+    const status = await test.guardian.status(agent, 'T-1')
+    expect(status.base).toBe(status.active.revision)
+    expect(status.changed).toMatchObject([{ path: 'main.ts', addedLines: 1, removedLines: 0 }])
+    expect(status.proposals).toMatchObject([{ proposal: 'P-1', state: 'probation', failedChecks: [] }])
+  })
+
+  it('goes stale after a rollback, and is laid anew only when the agent asks: what was there is kept', async () => {
+    await shell('echo "export const two = 2" > /policy/main.ts')
+    await propose()
+    await test.approve('P-1')
+    const { revision } = (await test.guardian.active(agent)) ?? { revision: '' }
+    await test.guardian.rollback(agent, 1, revision, 'worse')
+    expect(await shell('cat /policy/main.ts')).toBe('export const two = 2\n')
+    await shell('echo "export const three = 3" > /policy/main.ts')
+    expect((await test.guardian.propose(origin, said)).state).toBe('stale')
+    expect((await test.guardian.get(agent, 'P-2')).reason).toContain('policy.reset')
+
+    const status = await test.guardian.reset(origin, 'active')
+    expect(status).toMatchObject({ base: status.active.revision, changed: [] })
+    expect(await shell('cat /policy/main.ts')).toBe('// one\n')
+    const [backup] = await test.history.artifactVersions(agent, 'policy-backup')
+    const kept = JSON.parse((await test.history.getBlob(backup?.hash ?? '')).toString('utf8'))
+    expect(kept).toEqual([{ path: 'main.ts', text: 'export const three = 3\n' }])
+    await expect(test.guardian.reset(origin, 'f'.repeat(64))).rejects.toMatchObject({ code: 'not-found' })
+    await test.guardian.reset(origin, revision)
+    expect(await shell('cat /policy/main.ts')).toBe('export const two = 2\n')
+  })
+
+  it('that is no revision is refused with each problem, and read as one again once mended', async () => {
+    await shell('ln -s /etc/passwd /policy/notes.md')
+    await test.guardian.propose(origin, said)
+    expect(await test.guardian.get(agent, 'P-1')).toMatchObject({
+      state: 'failed-checks',
+      problems: [{ path: './notes.md', problem: expect.stringContaining('symbolic link') }],
+    })
+    expect((await test.guardian.status(agent, 'T-1')).problems).toHaveLength(1)
+    await expect(test.guardian.reset(origin, 'base')).rejects.toThrow(/notes.md/)
+    await shell('rm /policy/notes.md')
+    expect((await test.guardian.status(agent, 'T-1')).problems).toBeUndefined()
+  })
+
+  it('refuses evidence that is not in the agent’s history', async () => {
+    await shell('echo "export {}" > /policy/main.ts')
+    await expect(test.guardian.propose(origin, { ...said, evidence: [999] })).rejects.toThrow(/999/)
+    await test.guardian.propose(origin, { ...said, evidence: [1, 1, 2] })
+    expect((await test.guardian.get(agent, 'P-1')).evidence).toEqual([1, 2])
+    expect(await test.guardian.withdraw(agent, 'P-1')).toBe('withdrawn')
+  })
+
+  it('is approved by the run itself where its flag says so', async () => {
+    detach()
+    target = new StandInTask({ box: target.box(), approve: 'all' })
+    test.guardian.attach(agent, target)
+    await shell('echo "export const two = 2" > /policy/main.ts')
+    await propose()
+    expect((await test.guardian.get(agent, 'P-1')).state).toBe('probation')
+    expect(target.generations).toHaveLength(1)
+    // The next one waits for the probation to end, and is then approved without being asked for.
+    await shell('echo "export const three = 3" > /policy/main.ts')
+    await propose()
+    expect((await test.guardian.get(agent, 'P-2')).state).toBe('ready')
+    for (let step = 0; step < 3; step += 1) await test.step()
+    await test.guardian.settled(agent)
+    expect((await test.guardian.get(agent, 'P-2')).state).toBe('probation')
+    const reviewed = await test.events(['proposal.reviewed'])
+    expect(reviewed.map(({ actor, data }) => ({ actor, ...data }))).toMatchObject([
+      { actor: 'kernel', by: 'flag', proposal: 'P-1' },
+      { actor: 'kernel', by: 'flag', proposal: 'P-2' },
+    ])
+  })
+})
+
+describe('the types check', () => {
+  const seed = (): TreeFile[] => {
+    const root = join(import.meta.dirname, '../../executor-seed')
+    return readdirSync(root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.parentPath.endsWith('tests'))
+      .map((entry) => {
+        const path = join(entry.parentPath, entry.name)
+        return { path: path.slice(root.length + 1), text: readFileSync(path, 'utf8') }
+      })
+  }
+
+  it('passes the starting policy, which knows the wire by #wire', async () => {
+    await test.guardian.submit(agent, seed(), 'why', 'claim')
+    await test.guardian.settled(agent)
+    const { checks } = await test.guardian.get(agent, 'P-1')
+    expect(checks.map(({ check, verdict, summary }) => `${check} ${verdict}: ${summary}`)).toContain(
+      'types pass: no type error',
+    )
+  })
+
+  it('fails an error of the policy’s, naming file and line', async () => {
+    const wrong = `import type { Json } from '#wire'\nexport const json: Json = () => 1\nenum E { A }\n`
+    await test.guardian.submit(agent, policy('x', { 'tools/wrong.ts': wrong }), 'why', 'claim')
+    await test.guardian.settled(agent)
+    const { checks, state } = await test.guardian.get(agent, 'P-1')
+    expect(state).toBe('failed-checks')
+    expect(checks.at(-1)).toMatchObject({
+      check: 'types',
+      verdict: 'fail',
+      summary: expect.stringContaining('tools/wrong.ts:2'),
+      details: {
+        errors: 2,
+        diagnostics: [
+          { path: 'tools/wrong.ts', line: 2 },
+          { line: 3, code: 'TS1294' },
+        ],
+      },
+    })
+    expect(test.executors.booted).toEqual([])
+  })
+
+  it('takes no configuration from the policy', async () => {
+    const hostile = {
+      'tsconfig.json': '{"compilerOptions": {"noCheck": true, "strict": false}}',
+      'lib/tsconfig.json': '{"compilerOptions": {"noCheck": true}}',
+      'lib/a.ts': 'export const a: number = "a"\n',
+    }
+    await test.guardian.submit(agent, policy('x', hostile), 'why', 'claim')
+    await test.guardian.settled(agent)
+    expect((await test.guardian.get(agent, 'P-1')).reason).toContain('types: lib/a.ts:1')
+  })
+
+  it('is unresolved where there is no checker, and that is no pass', async () => {
+    await test.close()
+    const { localProvider } = await import('../sandbox/local.ts')
+    const { systemClock } = await import('../clock.ts')
+    test = await openTestGuardian()
+    const bare = localProvider({
+      boxesDir: test.boxesDir,
+      nodePath: process.execPath,
+      checkerMounts: [],
+      clock: systemClock,
+    })
+    const candidate = {
+      ...{ agent, proposal: 'P-1', recurrences: [], base: [] },
+      revision: await test.revisions.put(policy('two')),
+      files: policy('two'),
+    }
+    const parts = { provider: bare, revisions: test.revisions } as never
+    expect(await types.run(candidate, parts, new AbortController().signal)).toMatchObject({ verdict: 'unresolved' })
+    await bare.close()
+  })
+})
