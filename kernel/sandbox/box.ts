@@ -107,7 +107,11 @@ export class LocalBox implements Box {
         this.init = stat === null ? null : { pid, startTime: stat.startTime }
         resolve()
       })
-      status.once('close', () => reject(launchError(new Error('bubblewrap ended before the box began'))))
+      status.once('close', () => {
+        // Killed while it was being made: `exited` tells why.
+        if (this.killed) resolve()
+        else reject(launchError(new Error('bubblewrap ended before the box began')))
+      })
     })
     // Whoever waits for `exited` only is told there.
     started.catch(() => {})

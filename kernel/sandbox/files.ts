@@ -10,7 +10,7 @@ import type { BoxSpec, RunOutput, SandboxProvider } from './sandbox.ts'
 export type FilePlace = Omit<BoxSpec, 'argv' | 'timeoutMs'>
 
 const timeoutMs = 30_000
-export const readBytesMax = 262_144
+const readBytesMax = 262_144
 const entriesMax = 2000
 
 /** @throws KernelError `not-found`, `invalid` (a folder, a pipe, a bad path), `forbidden` (not readable). */

@@ -107,7 +107,7 @@ find /policy -mindepth 1 -delete
 exec tar --extract --file=- --directory=/policy --no-same-owner --no-same-permissions`
 
 /** A tar of plain files, readable by all, writable by their owner. */
-export async function packTree(files: readonly TreeFile[]): Promise<Buffer> {
+async function packTree(files: readonly TreeFile[]): Promise<Buffer> {
   const archive = pack()
   const chunks: Buffer[] = []
   const whole = (async () => {

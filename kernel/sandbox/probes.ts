@@ -56,7 +56,7 @@ const everywhere: Readonly<Record<string, string>> = {
 const workspace = { 'write /task': 'writable', 'write /home/agent': 'writable', 'write /opt': 'writable' }
 
 /** The golden values: each profile's box must show exactly these. */
-export const goldenProbes: Readonly<Record<ProfileName, Readonly<Record<string, string>>>> = {
+const goldenProbes: Readonly<Record<ProfileName, Readonly<Record<string, string>>>> = {
   executor: { ...everywhere, 'write /tmp': 'writable', 'write /revision': 'denied' },
   check: { ...everywhere, 'write /tmp': 'writable', 'write /revision': 'denied', 'write /policy': 'denied' },
   task: {

@@ -102,7 +102,7 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
       expect(results.filter(({ holds }) => !holds)).toEqual([])
       expect(results.filter(({ profile }) => profile === 'host')).toHaveLength(4)
       expect(new Set(results.map(({ profile }) => profile)).size).toBe(6)
-    })
+    }, 180_000)
 
     it('refuses a folder that the profile has no place for, that lies elsewhere, or that a link leads to', async () => {
       const outside = await mkdtemp(join(tmpdir(), 'outside-'))
@@ -169,6 +169,8 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
     it('kills at the time limit and says so', async () => {
       const output = await provider.run({ ...spec('task', {}, 'sleep 1000 & sleep 1000'), timeoutMs: 300 })
       expect(output).toMatchObject({ timedOut: true, exitCode: null, signal: 'SIGKILL' })
+      const early = await provider.run({ ...spec('task', {}, 'sleep 1000'), timeoutMs: 1 })
+      expect(early).toMatchObject({ timedOut: true, exitCode: null, signal: 'SIGKILL' })
     })
 
     it('kills on demand, and is empty when kill returns', async () => {
@@ -198,6 +200,7 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
         outputBytes: 1000,
       })
       expect([some.stdout.length, some.stdoutBytes, some.stderrBytes, some.exitCode]).toEqual([1000, 3_000_000, 10, 0])
+      await provider.run(spec('task', {}, 'cat /dev/zero'))
       const before = process.memoryUsage().rss
       const flood = await provider.run(spec('task', {}, 'cat /dev/zero & cat /dev/zero >&2'))
       expect(flood.signal).toBe('SIGKILL')

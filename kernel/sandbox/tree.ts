@@ -6,7 +6,7 @@ import { type IntakeProblem, type IntakeResult, intakeLimits, type TreeFile } fr
 const allowedExtensions = ['.ts', '.md', '.json', '.txt']
 
 /** Written by the kernel beside every tree: outside its hash, ignored at intake. */
-export const kernelFileNames: readonly string[] = ['package.json', 'wire.d.ts', 'tsconfig.json']
+const kernelFileNames: readonly string[] = ['package.json', 'wire.d.ts', 'tsconfig.json']
 
 /** Headers and padding of the largest tree allowed, and no more: the stream of a sparse terabyte ends here. */
 const streamBytes = 2 * intakeLimits.totalBytes + intakeLimits.files * 4096
