@@ -100,7 +100,12 @@ interface Pending {
 }
 
 async function startThread(options: StoreOptions, setup: WorkerSetup): Promise<Thread> {
-  const worker = new Worker(options.writerUrl ?? sourceUrl(), { workerData: setup, name: `history-${setup.role}` })
+  const worker = new Worker(options.writerUrl ?? sourceUrl(), {
+    workerData: setup,
+    name: `history-${setup.role}`,
+    // Not the program's own, some of which are no flags for a worker.
+    execArgv: [],
+  })
   const pending = new Map<number, Pending>()
   let lastId = 0
   let stopped: KernelError | null = null
