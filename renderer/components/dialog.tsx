@@ -1,9 +1,12 @@
 import { type ReactNode, useEffect, useRef } from 'react'
+import { useKeys } from '../lib/keys.ts'
 import './dialog.css'
 
 /** A dialog that the operator asked for. Nothing in it has the focus but the dialog itself. */
 export function Dialog(props: { title: string; onClose: () => void; children: ReactNode; footer?: ReactNode }) {
   const { title, onClose, children, footer } = props
+  // Keys of the screen below do nothing while it is open.
+  useKeys({ escape: onClose }, true, true)
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     dialog.current?.showModal()

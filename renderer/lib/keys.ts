@@ -30,23 +30,42 @@ export function isTyping(target: EventTarget | null): boolean {
 /** An action that answers false leaves the key to the browser. */
 export type KeyMap = Record<string, (event: KeyboardEvent) => unknown>
 
-/** Listens while mounted. Bare keys are left alone while someone types; a repeat of a held chord does nothing. */
-export function useKeys(map: KeyMap, isOn = true): void {
+interface Layer {
+  readonly map: { current: KeyMap }
+  /** Nothing below hears a key. */
+  isBarrier: boolean
+}
+
+const layers: Layer[] = []
+
+/** The newest layer that knows the chord takes it: a drawer's Escape before the screen's, a dialog's before both. */
+function dispatch(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.isComposing) return
+  const chord = chordOf(event)
+  const isBare = !chord.startsWith('Mod+')
+  if (chord === '' || (isBare && chord !== 'escape' && isTyping(event.target)) || (!isBare && event.repeat)) return
+  for (const layer of layers.toReversed()) {
+    const action = layer.map.current[chord]
+    if (action && action(event) !== false) {
+      event.preventDefault()
+      return
+    }
+    if (layer.isBarrier) return
+  }
+}
+
+/** Listens while mounted and on. Bare keys are left alone while someone types; a repeat of a held chord does nothing. */
+export function useKeys(map: KeyMap, isOn = true, isBarrier = false): void {
   const latest = useRef(map)
   latest.current = map
   useEffect(() => {
     if (!isOn) return
-    const listen = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.isComposing) return
-      const chord = chordOf(event)
-      const action = latest.current[chord]
-      if (!action) return
-      const isBare = !chord.startsWith('Mod+')
-      if (isBare && chord !== 'escape' && isTyping(event.target)) return
-      if (!isBare && event.repeat) return
-      if (action(event) !== false) event.preventDefault()
+    const layer = { map: latest, isBarrier }
+    if (layers.length === 0) window.addEventListener('keydown', dispatch)
+    layers.push(layer)
+    return () => {
+      layers.splice(layers.indexOf(layer), 1)
+      if (layers.length === 0) window.removeEventListener('keydown', dispatch)
     }
-    window.addEventListener('keydown', listen)
-    return () => window.removeEventListener('keydown', listen)
-  }, [isOn])
+  }, [isOn, isBarrier])
 }
