@@ -44,6 +44,8 @@ export interface ChannelOptions {
   methods: Methods
   clock: Clock
   limits: WireLimits
+  /** Default: `channelLimits.framesPer100Ms`. */
+  framesPer100Ms?: number
   /** A call was begun or has ended. */
   onActivity?: () => void
   onCredit?: (call: number, credits: number) => void
@@ -88,6 +90,7 @@ export class Channel {
     this.#outbox = new Outbox(options.output, channelLimits.outboxBytes, (isHigh) => this.#pause('pressure', isHigh))
     const reader = new FrameReader(options.limits)
     options.input.on('data', (chunk: Buffer) => {
+      if (this.#isClosed) return
       for (const frame of reader.push(chunk)) {
         if (this.#isClosed) return
         this.#receive(frame)
@@ -273,7 +276,7 @@ export class Channel {
     const now = this.#options.clock.monotonic()
     if (now - this.#window.from >= 100) this.#window = { from: now, frames: 0 }
     this.#window.frames += 1
-    if (this.#window.frames !== channelLimits.framesPer100Ms) return
+    if (this.#window.frames !== (this.#options.framesPer100Ms ?? channelLimits.framesPer100Ms)) return
     this.#pause('rate', true)
     setTimeout(() => this.#pause('rate', false), 100)
   }
