@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Kernel, type KernelConfig, openKernel } from '../kernel/kernel.ts'
 import { type DeskAnswer, serveHostSocket } from './host-socket.ts'
@@ -20,12 +20,15 @@ export interface HostOptions {
 
 /**
  * Opens the kernel on `dataDir` with what ships beside this code, and answers on the directory's socket. The same in every
- * host; only `kind` differs. Files that this process makes from here on are for its user alone.
+ * host; only `kind` differs. The directory is for its user alone.
  * @throws KernelError `conflict` where another host holds the directory; others say what to do.
  */
 export async function openHost(kind: KernelConfig['host'], dataDir: string, options: HostOptions = {}): Promise<Host> {
-  process.umask(0o077)
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  mkdirSync(dataDir, { recursive: true })
+  chmodSync(dataDir, 0o700)
+  // The closed door is the directory. In it, boxes that run as nobody must be able to read what is mounted for them,
+  // and what a box makes must not depend on how its user's shell is set up.
+  process.umask(0o022)
   const resources = hostResources()
   const simulator = simulatorProcess(resources.node, resources.simulator)
   const kernel = await openKernel({

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { RunRequest } from '../../kernel/wire/operator.ts'
-import { BadArguments, type Command, nanoUsd, oneOf, parseCommand, wholeNumber } from './command.ts'
+import { BadArguments, type Command, Ended, exitCode, nanoUsd, oneOf, parseCommand, wholeNumber } from './command.ts'
 import { type OpenDesk, openDesk } from './desk.ts'
 import { followTask } from './follow-task.ts'
 import { note } from './text.ts'
@@ -39,7 +39,10 @@ export const run: Command = {
     try {
       await tellWhatGoesOn(open)
       await requireModel(open, request)
-      const started = await open.desk.tasks.run(request)
+      const started = await open.desk.tasks.run(request).catch((error: Error & { code?: string }) => {
+        // The pack is an argument: one that is not there is a wrong one.
+        throw error.code === 'not-found' ? new Ended(exitCode.badArguments, error.message) : error
+      })
       return await followTask(open, { ...started, json, dataDir: values.data as string | undefined })
     } finally {
       await open.close()
