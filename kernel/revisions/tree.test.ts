@@ -114,7 +114,7 @@ describe('materialise', () => {
     'tools/shell.ts': `444 ${tree[1]?.text}`,
     'tools/deep': 'folder 555',
     'tools/deep/er.md': `444 ${tree[2]?.text}`,
-    'package.json': expect.stringMatching(/^444 \{[^]*"imports": \{\s*"#wire": "\.\/wire\.d\.ts"/),
+    'package.json': expect.stringMatching(/^444 \{[\s\S]*"imports": \{\s*"#wire": "\.\/wire\.d\.ts"/),
     'wire.d.ts': '444 export interface Wire {}\n',
   }
 
