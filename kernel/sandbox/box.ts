@@ -2,7 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { KernelError } from '../errors.ts'
 import type { BoxCgroup } from './cgroups.ts'
-import { isAlive, letGoOn, type ProcessId, pause, readStat, signal, stopTree } from './processes.ts'
+import {
+  allPids,
+  firstArgument,
+  isAlive,
+  letGoOn,
+  type ProcessId,
+  pause,
+  readStat,
+  signal,
+  stopTree,
+} from './processes.ts'
 import type { Box, BoxExit, BoxSpec } from './sandbox.ts'
 
 /**
@@ -49,6 +59,7 @@ export class LocalBox implements Box {
 
   private readonly child: ChildProcess
   private readonly cgroup: BoxCgroup | null
+  private readonly marker: string
   private init: ProcessId | null = null
   private hasEnded = false
   private isFrozen = false
@@ -59,6 +70,7 @@ export class LocalBox implements Box {
     this.id = id
     this.spec = spec
     this.cgroup = cgroup
+    this.marker = launch.marker
     const { bash, bwrap, seccompFile, marker } = launch
     // Pipes made by root can be opened anew by their maker only.
     const pipes = !launch.pipes ? '' : process.getuid?.() === 0 ? 'chmod' : 'pipes'
@@ -153,11 +165,17 @@ export class LocalBox implements Box {
   /** The namespace's first process ends only after all others have: the kernel reaps them before it. */
   private async untilEmpty(): Promise<void> {
     for (;;) {
-      const left = this.cgroup?.processes().length ?? 0
+      const left = this.cgroup !== null || this.init === null ? this.processes().length : 0
       if (left === 0 && (this.init === null || !isAlive(this.init))) return
       this.killProcesses()
       await pause(2)
     }
+  }
+
+  /** By the marker where there is no group: bubblewrap killed while it forks leaves a child that waits for it for ever. */
+  private processes(): number[] {
+    if (this.cgroup !== null) return this.cgroup.processes()
+    return allPids().filter((pid) => firstArgument(pid) === this.marker)
   }
 
   private async removeCgroup(): Promise<void> {
@@ -170,7 +188,7 @@ export class LocalBox implements Box {
     if (this.isFrozen) this.cgroup?.setFrozen(false)
     this.isFrozen = false
     if (this.init !== null && isAlive(this.init)) signal(this.init.pid, 'SIGKILL')
-    else for (const pid of this.cgroup?.processes() ?? []) signal(pid, 'SIGKILL')
+    else for (const pid of this.processes()) signal(pid, 'SIGKILL')
   }
 
   async kill(): Promise<void> {

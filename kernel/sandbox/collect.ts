@@ -59,5 +59,7 @@ function keepStart(stream: Readable, cap: number, onRunaway: () => void): Promis
     })
     stream.once('error', () => {})
     stream.once('close', () => resolve({ kept: Buffer.concat(chunks), bytes }))
+    // A box killed while it was being made has no streams left to wait for.
+    if (stream.closed) resolve({ kept: Buffer.alloc(0), bytes })
   })
 }

@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
 import { pack } from 'tar-stream'
 import { KernelError } from '../errors.ts'
 import type { IntakeResult, SandboxProvider, TreeFile } from './sandbox.ts'
@@ -41,7 +41,8 @@ async function readFrozen(
     box.stdin.end()
     const warnings = keepText(box.stderr, 8192)
     const tar = new PassThrough()
-    box.stdout.pipe(tar)
+    if (box.stdout.closed) tar.end()
+    else box.stdout.pipe(tar)
     const result = await readTree(tar)
     // The reader stops early at what it refuses; then tar is still writing.
     if (!result.ok) return result
@@ -61,7 +62,7 @@ function refused(problem: string): IntakeResult {
   return { ok: false, problems: [{ path: '.', problem }] }
 }
 
-function keepText(stream: AsyncIterable<Buffer> & NodeJS.ReadableStream, cap: number): Promise<string> {
+function keepText(stream: Readable, cap: number): Promise<string> {
   let text = ''
   return new Promise((resolve) => {
     stream.on('data', (chunk: Buffer) => {
@@ -69,6 +70,7 @@ function keepText(stream: AsyncIterable<Buffer> & NodeJS.ReadableStream, cap: nu
     })
     stream.on('error', () => {})
     stream.on('close', () => resolve(text))
+    if (stream.closed) resolve(text)
   })
 }
 

@@ -169,8 +169,13 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
     it('kills at the time limit and says so', async () => {
       const output = await provider.run({ ...spec('task', {}, 'sleep 1000 & sleep 1000'), timeoutMs: 300 })
       expect(output).toMatchObject({ timedOut: true, exitCode: null, signal: 'SIGKILL' })
-      const early = await provider.run({ ...spec('task', {}, 'sleep 1000'), timeoutMs: 1 })
-      expect(early).toMatchObject({ timedOut: true, exitCode: null, signal: 'SIGKILL' })
+    })
+
+    it('can be killed at any moment of its making', async () => {
+      for (let timeoutMs = 1; timeoutMs < 60; timeoutMs += 3) {
+        const early = await provider.run({ ...spec('task', {}, 'sleep 1000'), timeoutMs })
+        expect(early).toMatchObject({ timedOut: true, exitCode: null, signal: 'SIGKILL' })
+      }
     })
 
     it('kills on demand, and is empty when kill returns', async () => {
