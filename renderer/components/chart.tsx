@@ -128,6 +128,8 @@ function drawMarks(u: uPlot, marks: readonly Mark[], colors: Colors): void {
   const { ctx } = u
   const pixel = devicePixelRatio
   const taken: [from: number, to: number][] = []
+  const isFree = (left: number, width: number) =>
+    taken.every(([from, to]) => left > to + 3 * pixel || left + width + 3 * pixel < from)
   ctx.save()
   ctx.font = `${11 * pixel}px system-ui, sans-serif`
   ctx.textAlign = 'left'
@@ -145,8 +147,10 @@ function drawMarks(u: uPlot, marks: readonly Mark[], colors: Colors): void {
     ctx.stroke()
     for (const text of [mark.label, mark.label.slice(0, 1)]) {
       const width = ctx.measureText(text).width
-      const left = Math.min(Math.max(x - width / 2, u.bbox.left), u.bbox.left + u.bbox.width - width)
-      if (taken.some(([from, to]) => left < to + 4 * pixel && left + width + 4 * pixel > from)) continue
+      const centred = Math.min(Math.max(x - width / 2, u.bbox.left), u.bbox.left + u.bbox.width - width)
+      // A little to the right of its line is still beside it.
+      const left = [0, 6, 12, 18].map((by) => centred + by * pixel).find((at) => isFree(at, width))
+      if (left === undefined) continue
       ctx.fillText(text, left, u.bbox.top - 4 * pixel)
       taken.push([left, left + width])
       break

@@ -36,7 +36,7 @@ function Freshness({ task }: { task: TaskSummary }) {
   if (isQuiet)
     return (
       <span className="figure tone-wait">
-        ◐ quiet, last <TimeAgo at={task.lastEventAt} />
+        ◐ quiet, <TimeAgo at={task.lastEventAt} />
       </span>
     )
   return (

@@ -121,7 +121,6 @@ const lines: Record<EventKind, (data: Data) => Line> = {
     text: firstLine(str(d.arguments)),
     tone: 'run',
     icon: '▸',
-    figures: ['running'],
     group: 'tool',
   }),
   'tool.finished': (d) => ({

@@ -31,7 +31,10 @@ export function rowsOf(events: readonly EventRow[]): FeedRow[] {
       continue
     }
     const row: FeedRow = { seq: event.seq, at: event.at, step: event.step, line: lineOf(event), events: [event] }
-    if (event.kind === 'tool.called' && typeof event.data.call === 'string') calls.set(event.data.call, row)
+    if (event.kind === 'tool.called' && typeof event.data.call === 'string') {
+      row.line.figures = ['running']
+      calls.set(event.data.call, row)
+    }
     rows.push(row)
   }
   return rows

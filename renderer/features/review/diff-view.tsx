@@ -14,8 +14,9 @@ export interface DiffSettings {
 
 interface Props {
   path: string
-  before: string
-  after: string
+  /** null: the file is not there on that side. */
+  before: string | null
+  after: string | null
   settings: DiffSettings
 }
 
@@ -26,6 +27,7 @@ export function DiffView({ path, before, after, settings }: Props) {
   const [error, setError] = useState<string | null>(null)
   const [isApproximate, setApproximate] = useState(false)
   const isDark = useIsDark()
+  const isOneSided = before === null || after === null
 
   useEffect(() => {
     editor?.monaco.editor.setTheme(isDark ? 'exodesk-dark' : 'exodesk-light')
@@ -35,10 +37,10 @@ export function DiffView({ path, before, after, settings }: Props) {
     editor?.diff.updateOptions({
       ignoreTrimWhitespace: settings.ignoreWhitespace,
       hideUnchangedRegions: { enabled: settings.hideUnchanged, contextLineCount: 4, minimumLineCount: 3 },
-      renderSideBySide: settings.sideBySide,
+      renderSideBySide: settings.sideBySide && !isOneSided,
       useInlineViewWhenSpaceIsLimited: true,
     })
-  }, [editor, settings])
+  }, [editor, settings, isOneSided])
 
   useEffect(() => {
     if (!editor) return
@@ -47,8 +49,8 @@ export function DiffView({ path, before, after, settings }: Props) {
       : /\.(ts|tsx|js|mjs|json)$/.test(path)
         ? 'typescript'
         : 'plaintext'
-    const original = editor.monaco.editor.createModel(before, language)
-    const modified = editor.monaco.editor.createModel(after, language)
+    const original = editor.monaco.editor.createModel(before ?? '', language)
+    const modified = editor.monaco.editor.createModel(after ?? '', language)
     for (const model of [original, modified])
       model.updateOptions({ bracketColorizationOptions: { enabled: false, independentColorPoolPerBracketType: false } })
     editor.diff.setModel({ original, modified })
@@ -70,6 +72,9 @@ export function DiffView({ path, before, after, settings }: Props) {
           readOnly: true,
           originalEditable: false,
           domReadOnly: true,
+          originalAriaLabel: 'before',
+          modifiedAriaLabel: 'after',
+          renderFinalNewline: 'on',
           automaticLayout: true,
           maxComputationTime: 5000,
           experimental: { showMoves: true },
@@ -113,7 +118,7 @@ export function DiffView({ path, before, after, settings }: Props) {
         <p className="tone-wait review-note">▲ Approximate diff: this file is too large to compare exactly.</p>
       )}
       {!editor && <Skeleton rows={8} />}
-      <div ref={host} className="review-editor" />
+      <div ref={host} className={isOneSided ? 'review-editor review-one-sided' : 'review-editor'} />
     </>
   )
 }

@@ -18,9 +18,9 @@ const changeWords = { added: 'A', changed: 'M', removed: 'D' } as const
 export function FileList({ files, path, viewed, onOpen, onViewed }: ListProps) {
   return (
     <nav className="review-files" aria-label="Changed files">
-      <h3>
+      <h2>
         Viewed {files.filter((file) => viewed.has(file.path)).length}/{files.length}
-      </h3>
+      </h2>
       <ul>
         {files.map((file) => (
           <li key={file.path} className="file-row" aria-current={file.path === path || undefined}>
@@ -102,7 +102,7 @@ export function FileDiff({ detail, path, settings, onSettings, isViewed, onViewe
             {before !== null && after !== null && before === after && (
               <p className="review-note muted">Both sides are the same.</p>
             )}
-            <DiffView path={path} before={before ?? ''} after={after ?? ''} settings={settings} />
+            <DiffView path={path} before={before} after={after} settings={settings} />
           </>
         )}
       </Loaded>

@@ -74,6 +74,7 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
 /** Facts of the kernel only: the agent's words never stand here. */
 function Head({ detail }: { detail: ProposalDetail }) {
   const isBaseCurrent = detail.base === detail.active.revision
+  const isUndecided = detail.state === 'ready' || detail.state === 'checking' || detail.state === 'stale'
   const prefix = useMemo(() => prefixEffect(detail), [detail])
   return (
     <header className="review-head">
@@ -85,11 +86,8 @@ function Head({ detail }: { detail: ProposalDetail }) {
         <Risk tier={detail.risk} />
         <span className="muted">
           base <code title={detail.base}>{shortHash(detail.base)}</code>{' '}
-          {isBaseCurrent ? (
-            `is active (r${detail.active.activation})`
-          ) : (
-            <span className="tone-stale">⟳ is not active any more</span>
-          )}
+          {isBaseCurrent && `is active (r${detail.active.activation})`}
+          {!isBaseCurrent && isUndecided && <span className="tone-stale">⟳ is not active any more</span>}
           {' → '}
           <code title={detail.revision}>{shortHash(detail.revision)}</code>
         </span>
