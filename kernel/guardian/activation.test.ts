@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '../clock.ts'
 import { agent, modelCalled, openTestGuardian, policy, StandInTask, type TestGuardian } from '../testing/guardian.ts'
-import type { EventKind } from '../wire/events.ts'
+import { draft, type EventKind } from '../wire/events.ts'
 
 let test: TestGuardian
 let now = 0
@@ -140,6 +140,26 @@ describe('an activation beside a running task', () => {
     await test.guardian.settled(agent)
     expect(await active()).toBe('r2 two')
     expect(await dataOf('proposal.reviewed')).toHaveLength(1)
+  })
+
+  it('that was cut off is not taken up where another revision became active since', async () => {
+    await adopt('two')
+    const proposal = await test.propose('three')
+    const { binding } = await test.guardian.view(agent, proposal)
+    await test.history.append([
+      draft(
+        'proposal.reviewed',
+        { proposal, verdict: 'approved', reason: '', by: 'operator', binding, viewedMs: null },
+        { actor: 'operator', agent },
+      ),
+    ])
+    for (let failure = 0; failure < 3; failure += 1) await fail()
+    expect(await active()).toBe('r3 one')
+    await test.restart()
+    expect(await test.guardian.recover()).toMatchObject({ activationsResolved: 1 })
+    await test.guardian.settled(agent)
+    expect(await active()).toBe('r3 one')
+    expect((await test.guardian.get(agent, proposal)).state).toBe('activation-failed')
   })
 
   async function firstStarted() {

@@ -124,14 +124,17 @@ export async function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<
 /** Whether `work` was done within `ms`, rejecting as it does; it goes on in any case. Ends at once when `signal` aborts. */
 export async function within(ms: number, signal: AbortSignal, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
+  let stop = () => {}
   const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms)
-    if (signal.aborted) resolve(false)
-    signal.addEventListener('abort', () => resolve(false), { once: true })
+    stop = () => resolve(false)
+    timer = setTimeout(stop, ms)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
   })
   try {
     return await Promise.race([work.then(() => true), late])
   } finally {
     clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
   }
 }

@@ -13,7 +13,7 @@ import { createRollback } from './rollback.ts'
 import { createViews } from './views.ts'
 import { createWorkingCopies } from './working-copy.ts'
 
-export type { GuardianParts, RestartLimits } from './core.ts'
+export type { GuardianParts } from './core.ts'
 
 /** Replays what history says of proposals and activations, and follows it from there. */
 export async function createGuardian(parts: GuardianParts): Promise<Guardian> {

@@ -138,7 +138,7 @@ function isOver(state: AgentState | undefined): boolean {
 }
 
 /** The latest earlier activation with other content that was never sent back; null: there is none. */
-export function lastGood({ activations }: AgentState): ActivationRecord | null {
+function lastGood({ activations }: AgentState): ActivationRecord | null {
   const active = activations.at(-1)
   const latest = new Map(activations.map((one) => [one.revision, one]))
   const isGood = (one: ActivationRecord): boolean =>

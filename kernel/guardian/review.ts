@@ -172,11 +172,19 @@ export function createReview(core: Core, activation: Activation) {
       return ledger.locked(agent, async () => {
         const one = ledger.state(agent).proposals.find(({ state }) => state === 'approved')
         if (one === undefined || core.changing.has(agent) || core.closing.aborted) return false
-        void resume(agent, one).catch(() => {})
+        if (one.base === ledger.mustBeActive(agent).revision) void resume(agent, one).catch(() => {})
+        else await history.append([overtaken(agent, one)])
         return true
       })
     },
   }
+}
+
+/** The approval was for a change of a revision that has not stayed. */
+function overtaken(agent: string, { proposal, revision, task }: ProposalRecord) {
+  const error = 'another revision became active before it could take over: propose it again'
+  const data = { revision, proposal, stage: 'commit' as const, error }
+  return draft('revision.activation-failed', data, { actor: 'kernel', agent, task })
 }
 
 export type Review = ReturnType<typeof createReview>

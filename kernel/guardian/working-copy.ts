@@ -8,7 +8,7 @@ import type { ProposalRecord } from './state.ts'
 /** Bytes of a diff that an agent is given at once. */
 const diffBytesMax = 256 * 1024
 const proposalsShown = 10
-export const backupName = 'policy-backup'
+const backupName = 'policy-backup'
 
 type PolicyBox = TaskContext['box']
 
@@ -147,7 +147,7 @@ function folder(box: PolicyBox): string {
   return box.mounts.policy
 }
 
-export function unreadable(problems: readonly IntakeProblem[]): KernelError {
+function unreadable(problems: readonly IntakeProblem[]): KernelError {
   const first = problems.slice(0, 5).map(({ path, problem }) => `${path}: ${problem}`)
   const more = problems.length > first.length ? ` (and ${problems.length - first.length} more)` : ''
   return new KernelError('invalid', `/policy cannot be read as a revision. Mend or remove: ${first.join('; ')}${more}`)

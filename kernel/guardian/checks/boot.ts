@@ -2,6 +2,7 @@ import { KernelError } from '../../errors.ts'
 import { type Check, fail, pass, unresolved } from './check.ts'
 
 const stderrShown = 4_000
+const toolsShown = 100
 
 /** Starts the candidate in the kind of box it would run in: a handshake and one synthetic turn. */
 export const boot: Check = {
@@ -15,7 +16,7 @@ export const boot: Check = {
         exitCode: report.exitCode,
         stderr: report.stderr.slice(-stderrShown),
         startMs: Math.round(report.durationMs),
-        tools: report.tools.map(({ name }) => name),
+        tools: report.tools.slice(0, toolsShown).map(({ name }) => name.slice(0, 200)),
         firstRequest: report.firstRequest,
       }
       return report.passed ? pass(report.summary, details) : fail(report.summary, details)

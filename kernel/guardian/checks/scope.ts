@@ -2,7 +2,7 @@ import type { IntakeProblem, TreeFile } from '../../sandbox/sandbox.ts'
 import { type Check, fail, pass } from './check.ts'
 import { hiddenCharacters } from './hidden.ts'
 
-export const scopeLimits = {
+const scopeLimits = {
   files: 500,
   fileBytes: 256 * 1024,
   totalBytes: 2 * 1024 * 1024,

@@ -3,7 +3,7 @@ import type { RunOutput } from '../../sandbox/sandbox.ts'
 import { type Check, type CheckOutcome, fail, pass, unresolved } from './check.ts'
 
 /** Where the check profile mounts the type checker: its folder with `tsc` and the libraries, and the types of Node with what they import. */
-export const checkerPlaces = {
+const checkerPlaces = {
   compiler: '/exodesk/checker/typescript/lib/tsc',
   types: '/exodesk/checker/node_modules/@types',
 } as const
@@ -13,7 +13,7 @@ const outputBytes = 512 * 1024
 const diagnosticsShown = 20
 
 /** The kernel's, written where the candidate has no say. `paths` resolves `#wire` to the kernel's own declarations. */
-export const checkerConfig = {
+const checkerConfig = {
   compilerOptions: {
     strict: true,
     target: 'ES2023',
