@@ -22,10 +22,10 @@ export function ActivationTable({ agent, activations, unit, isSimulated }: Props
       <table className="table">
         <thead>
           <tr>
-            <th>Activation</th>
+            <th>Active</th>
             <th className="figure">Steps</th>
             <th className="figure">Cost</th>
-            <th className="figure">{unit} gained</th>
+            <th className="figure">+{unit}</th>
             <th className="figure">Cost per {unit}</th>
             <th className="figure">Cached</th>
           </tr>
