@@ -4,7 +4,7 @@ import type { DraftRow } from '../store/messages.ts'
 import { type EventDraft, type EventKind, eventSchemas } from '../wire/events.ts'
 
 /** Largest payload, bytes of JSON. What is larger goes into a blob. */
-export const maxDataBytes = 256 * 1024
+const maxDataBytes = 256 * 1024
 
 const name = z
   .string()

@@ -6,7 +6,7 @@ export type Connection = Database.Database
 export type Statement = Database.Statement
 
 /** A locked database is waited for this long before a write gives up, ms. */
-export const busyTimeoutMs = 15_000
+const busyTimeoutMs = 15_000
 
 /**
  * The writer's connection: every commit is on disk when it returns.
@@ -27,6 +27,8 @@ export function openForWriting(file: string): Connection {
     db.pragma('trusted_schema = OFF')
     db.pragma('secure_delete = ON')
     db.pragma('cache_size = -32000')
+    // Triggers and savepoints keep the pages before each statement: in memory, not in a temporary file.
+    db.pragma('temp_store = MEMORY')
     const durable = { journal_mode: 'wal', synchronous: 2, recursive_triggers: 1, foreign_keys: 1 }
     for (const [pragma, wanted] of Object.entries(durable)) {
       const found = db.pragma(pragma, { simple: true })

@@ -50,10 +50,25 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   })
   // What reads much of the log must not delay what reads a page of it.
   let scanner: Promise<Thread> | null = null
+  const verifying = new Set<Promise<Thread>>()
+  let isClosed = false
   let unsent: { id: number; op: WriteOp }[] = []
 
   writer.onSettled = (ids) => {
     if (ids.length > 0) options.onCommit(ids)
+  }
+
+  /** Rare, and long where the log is: in a thread of its own, so that no search waits for it. */
+  async function apart(send: (thread: Thread) => Promise<unknown>): Promise<unknown> {
+    const starting = start('reader')
+    verifying.add(starting)
+    const thread = await starting
+    try {
+      return await send(thread)
+    } finally {
+      verifying.delete(starting)
+      await thread.close()
+    }
   }
 
   return {
@@ -71,14 +86,17 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       }, op)
     },
     async query(name, ...args) {
-      const isScan = name === 'search' || name === 'verify'
-      if (isScan) scanner ??= start('reader')
-      const thread = await (isScan ? (scanner as Promise<Thread>) : reader)
-      return (await thread.call((id) => thread.post({ type: 'read', id, query: name, args }))) as ReturnType<
-        Queries[typeof name]
-      >
+      const send = (thread: Thread) => thread.call((id) => thread.post({ type: 'read', id, query: name, args }))
+      if (isClosed) throw new KernelError('unavailable', 'the store is closed')
+      if (name === 'verify') return (await apart(send)) as ReturnType<Queries[typeof name]>
+      if (name === 'search') scanner ??= start('reader')
+      const thread = await (name === 'search' ? (scanner as Promise<Thread>) : reader)
+      return (await send(thread)) as ReturnType<Queries[typeof name]>
     },
     async close() {
+      isClosed = true
+      // A verification may have minutes to go.
+      await Promise.all([...verifying].map(async (thread) => (await thread).terminate()))
       await Promise.all([reader.then((thread) => thread.close()), scanner?.then((thread) => thread.close())])
       await writer.close()
     },
@@ -91,6 +109,8 @@ interface Thread {
   call(send: (id: number) => void, op?: WriteOp): Promise<unknown>
   post(message: ToWorker): void
   close(): Promise<void>
+  /** At once; whoever waits is told that the store is closed. */
+  terminate(): Promise<void>
 }
 
 interface Pending {
@@ -144,6 +164,9 @@ async function startThread(options: StoreOptions, setup: WorkerSetup): Promise<T
       const exited = new Promise((resolve) => worker.once('exit', resolve))
       thread.post({ type: 'close' })
       await exited
+    },
+    async terminate() {
+      await worker.terminate()
     },
   }
 

@@ -61,8 +61,8 @@ export const history = `
   CREATE INDEX events_tool ON events (tool) WHERE tool IS NOT NULL;
 
   CREATE TRIGGER events_no_gap BEFORE INSERT ON events
-  WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events)
-    OR NEW.prev_hash IS NOT coalesce((SELECT hash FROM events WHERE seq = NEW.seq - 1), '${'0'.repeat(64)}')
+  WHEN NEW.prev_hash IS NOT iif(NEW.seq = 1, '${'0'.repeat(64)}', (SELECT hash FROM events WHERE seq = NEW.seq - 1))
+    OR EXISTS (SELECT 1 FROM events WHERE seq >= NEW.seq)
   BEGIN SELECT RAISE(ABORT, 'events is append-only: a row must follow the head'); END;
   CREATE TRIGGER events_no_update BEFORE UPDATE ON events
   WHEN NOT (
