@@ -11,7 +11,8 @@ export interface ChartSpec {
   data: uPlot.AlignedData
   /** Built once for each shape of chart; colours are resolved for the theme in force. */
   series: (colors: Colors) => uPlot.Series[]
-  scales?: uPlot.Scales
+  /** Top of the scale, which starts at zero; by default a little above the data. */
+  top?: number
   formatY: (value: number) => string
   marks: readonly Mark[]
   /** What the cursor points at, or null for no cursor: one short line. */
@@ -99,7 +100,7 @@ function optionsOf(
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
       x: { time: false, range: (_u, min, max) => [Math.min(min, 1) - 0.5, Math.max(max, 10) + 0.5] },
-      ...latest.current.scales,
+      y: { range: (_u, _min, max) => [0, latest.current.top ?? (max > 0 ? max * 1.08 : 1)] },
     },
     axes: [
       {
@@ -109,7 +110,7 @@ function optionsOf(
         gap: 2,
         values: (_u, ticks) => ticks.map((x) => (Number.isInteger(x) ? String(x) : '')),
       },
-      { ...axis, size: 56, gap: 4, space: 32, values: (_u, ticks) => ticks.map((y) => latest.current.formatY(y)) },
+      { ...axis, size: 64, gap: 4, space: 32, values: (_u, ticks) => ticks.map((y) => latest.current.formatY(y)) },
     ],
     series: latest.current.series(colors),
     hooks: {

@@ -17,7 +17,7 @@ interface Props {
 /** The bundled task with the offline model, in one click: no key, no network, no cost. */
 export function StartDemo({ packs, status, isFirst, onStarted, onNew }: Props) {
   const desk = useDesk()
-  const pack = packs.data?.find((each) => each.name === 'hollowmere') ?? packs.data?.[0]
+  const pack = packs.data?.find((each) => each.name.includes('hollowmere')) ?? packs.data?.[0]
   const model = status?.models.find((each) => each.simulated)
   const start = useMutation({
     mutationFn: (chosen: Pack) => desk.tasks.run({ pack: chosen.pack, ...(model ? { model: model.name } : {}) }),
@@ -28,9 +28,10 @@ export function StartDemo({ packs, status, isFirst, onStarted, onNew }: Props) {
     <section className="panel home-start" aria-label="Start a task">
       <div>
         <h2>{isFirst ? 'Watch an agent improve itself' : 'Run the bundled task again'}</h2>
+        {pack && <p>{pack.description}</p>}
         <p className="muted">
-          {pack?.description ?? 'The bundled task.'} It runs with {model ? model.name : 'the offline model'}: no key, no
-          network, $0. Its figures are marked simulated.
+          It runs with {model ? model.name : 'the offline model'}: no key, no network, $0. Its figures are marked
+          simulated.
         </p>
         {packs.error && <p className="tone-bad">✗ {errorText(packs.error)}</p>}
         {packs.data?.length === 0 && <p className="tone-bad">✗ No task is bundled with this build.</p>}

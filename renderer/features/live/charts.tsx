@@ -11,8 +11,6 @@ const bars = uPlot.paths.bars?.({ size: [0.9, 24], align: 0 })
 /** About one bar for each two pixels of the panel. */
 const maxBars = 300
 
-const fromZero: uPlot.Scales = { y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.08 : 1] } }
-
 export function ProgressChart(props: { steps: StepPoint[]; marks: Mark[]; unit: string; goal: number | null }) {
   const { steps, marks, unit, goal } = props
   const spec = useMemo((): ChartSpec => {
@@ -23,7 +21,6 @@ export function ProgressChart(props: { steps: StepPoint[]; marks: Mark[]; unit: 
         {},
         { stroke: color('--ok'), width: 1.5, points: { show: false }, ...(stepAfter ? { paths: stepAfter } : {}) },
       ],
-      scales: fromZero,
       formatY: amount,
       marks,
       describe: (index) => `step ${x[index]}: ${amount(progress[index])} ${unit}`,
@@ -57,7 +54,6 @@ export function CostChart(props: { steps: StepPoint[]; marks: Mark[]; budget: nu
         {},
         { stroke: color('--text'), width: 1.5, points: { show: false }, ...(stepAfter ? { paths: stepAfter } : {}) },
       ],
-      scales: fromZero,
       formatY: money,
       marks,
       describe: (index) => `step ${x[index]}: ${money(cumulativeCost[index])} so far`,
@@ -120,7 +116,6 @@ export function TokensChart({
         stack(color('--token-write')),
         stack(color('--token-read')),
       ],
-      scales: fromZero,
       formatY: tokens,
       marks,
       describe: (index) => {
@@ -195,7 +190,7 @@ export function UnitChart({ steps, activations, marks, unit, isSimulated }: Unit
         },
         { stroke: color('--accent'), width: 0, paths: () => null, points: { show: false } },
       ],
-      scales: { y: { range: [0, top] } },
+      top,
       formatY: money,
       marks,
       describe: (index) =>
