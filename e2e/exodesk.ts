@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export const root = join(import.meta.dirname, '..')
-export const cli = join(root, 'dist', 'cli.cjs')
+const cli = join(root, 'dist', 'cli.cjs')
 
 /** Why tasks cannot run on this machine, or null. */
 export const boxMissing = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap'].some((path) => existsSync(path))

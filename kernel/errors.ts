@@ -35,8 +35,3 @@ export function publicError(error: unknown): { code: ErrorCode; message: string;
   }
   return { code: 'internal', message: 'internal error' }
 }
-
-/** Fails to compile when a case is missing, and throws when one arrives at run time all the same. */
-export function assertNever(value: never, what: string): never {
-  throw new KernelError('internal', `unexpected ${what}: ${JSON.stringify(value)}`)
-}

@@ -9,7 +9,7 @@ const longRun = /\S{512}|\s{512}/
 const cuts = /\S{1,512}|\s{1,512}/g
 const allowSpecial = { disallowedSpecial: new Set<string>() }
 
-export function tokenise(text: string): number[] {
+function tokenise(text: string): number[] {
   if (!longRun.test(text)) return encode(text, allowSpecial)
   return joinShort(text).flatMap((piece) => encode(piece, allowSpecial))
 }

@@ -1,7 +1,6 @@
 import type { BoxMounts } from '../sandbox/sandbox.ts'
 import type { ModelChoice, RunKind } from '../wire/events.ts'
 import type {
-  ArtifactRef,
   PolicyProposeParams,
   PolicyProposeResult,
   PolicyStatus,
@@ -120,5 +119,3 @@ export interface BootReport {
   /** The first model request that it made, for the prompt's size. */
   firstRequest: { instructionsTokens: number; toolsTokens: number; itemsTokens: number } | null
 }
-
-export type { ArtifactRef }

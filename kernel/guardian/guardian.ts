@@ -1,6 +1,6 @@
-import type { Generation, GenerationSpec, PolicyService, TaskContext } from '../executor/executor.ts'
+import type { Generation, PolicyService, TaskContext } from '../executor/executor.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
-import type { Binding, EventHeader } from '../wire/events.ts'
+import type { Binding } from '../wire/events.ts'
 import type { ProposalState } from '../wire/executor.ts'
 import type { ProposalDetail, ProposalSummary, RevisionRow } from '../wire/operator.ts'
 
@@ -107,6 +107,3 @@ export interface Guardian extends PolicyService {
   settled(agent?: string): Promise<void>
   close(): Promise<void>
 }
-
-export type EventPlace = Partial<Pick<EventHeader, 'task' | 'run' | 'generation' | 'turn' | 'step' | 'revision'>>
-export type { GenerationSpec }

@@ -204,7 +204,7 @@ function called(state: AgentState, { run, revision, data }: Event<'model.called'
   return withActivation(state, active.activation, { steps: active.steps + 1 })
 }
 
-export function staleReason({ base, active }: { base: string; active: string }): string {
+function staleReason({ base, active }: { base: string; active: string }): string {
   return (
     `it was made from ${short(base)}, but ${short(active)} is active now. policy.diff shows how /policy differs; ` +
     'policy.reset {to: "active"} lays /policy anew (your edits are kept as artifact policy-backup); then make the change again and propose it'

@@ -10,7 +10,7 @@ export interface ManifestEntry {
 }
 
 /** Names at the root that the kernel writes itself. */
-export const kernelFileNames = ['package.json', 'wire.d.ts'] as const
+const kernelFileNames = ['package.json', 'wire.d.ts'] as const
 
 /**
  * What the hash of a revision is taken over: one line of JSON for each file, sorted by path.

@@ -17,7 +17,7 @@ export interface TasksParts extends RunParts {
   isSimulated: (model: string) => boolean
 }
 
-export const defaultModel = 'sim-apprentice'
+const defaultModel = 'sim-apprentice'
 const openAi = { baseUrl: 'https://api.openai.com/v1', keyEnv: 'OPENAI_API_KEY' }
 
 export async function createTasks(parts: TasksParts): Promise<Tasks> {

@@ -107,7 +107,7 @@ export async function openTestExecutors(
   return test
 }
 
-export function fixture(name: string): TreeFile[] {
+function fixture(name: string): TreeFile[] {
   const read = (file: string): string => readFileSync(join(root, 'kernel/executor/fixtures', `${file}.ts`), 'utf8')
   return [
     { path: 'client.ts', text: read('client') },

@@ -107,7 +107,7 @@ class PageInFrame {
   }
 }
 
-export function wireEvent(event: Event): WireEvent {
+function wireEvent(event: Event): WireEvent {
   const { seq, at, task, turn, step, actor, revision, kind } = event
   return { seq, at, task, turn, step, actor, revision, kind, data: event.data as WireEvent['data'] }
 }
