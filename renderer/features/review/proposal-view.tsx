@@ -106,7 +106,6 @@ function Head({ detail }: { detail: ProposalDetail }) {
         {prefix && <span>{prefix}</span>}
         {detail.addedLines + detail.removedLines > 200 && <span className="tone-wait">▲ over 200 changed lines</span>}
       </div>
-      {detail.blocked && detail.state !== 'ready' && <p className="review-line muted">{detail.blocked}</p>}
     </header>
   )
 }

@@ -78,14 +78,18 @@ export function VerdictBar({ detail, view, filesViewed }: Props) {
   return (
     <section className="verdict" aria-label="Verdict">
       <div className="verdict-effect">
-        <p>
-          <span className="muted">On approve: </span>
-          {detail.onApprove.join(' ')}
-        </p>
-        <p>
-          <span className="muted">Undo: </span>
-          {detail.undo}
-        </p>
+        {(isOpen || detail.state === 'checking') && (
+          <>
+            <p>
+              <span className="muted">On approve: </span>
+              {detail.onApprove.join(' ')}
+            </p>
+            <p>
+              <span className="muted">Undo: </span>
+              {detail.undo}
+            </p>
+          </>
+        )}
         {(verdict.error ?? view.error) && (
           <p className="tone-bad" role="alert">
             ✗ {errorText(verdict.error ?? view.error)} Nothing was decided.

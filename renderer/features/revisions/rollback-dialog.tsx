@@ -16,8 +16,10 @@ interface Props {
 }
 
 /** What going back would do, before it is done; the same chord that opened it confirms it. */
-export function RollbackDialog({ agent, target, active, onClose }: Props) {
+export function RollbackDialog({ agent, target, active: activeNow, onClose }: Props) {
   const desk = useDesk()
+  // What was active when the dialog opened: the rollback itself must not change what its receipt says.
+  const [active] = useState(activeNow)
   const [reason, setReason] = useState('')
   const preview = useQuery({
     queryKey: ['rollback-preview', agent, target.activation, active.activation],
@@ -76,7 +78,7 @@ export function RollbackDialog({ agent, target, active, onClose }: Props) {
             {target.activation} (event {roll.data.seq}).
           </p>
           <p>
-            executor before <code>{shortHash(expected)}</code> after <code>{shortHash(roll.data.revision)}</code>
+            executor before <code>{shortHash(active.revision)}</code> after <code>{shortHash(roll.data.revision)}</code>
           </p>
           <p className="muted">To undo this, roll back to r{active.activation}: it stays in the list.</p>
         </div>
