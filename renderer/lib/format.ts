@@ -1,6 +1,6 @@
 // Figures as the desk prints them: tabular, short, and "—" where the truth is unknown. Zero is never unknown.
 
-export const unknown = '—'
+const unknown = '—'
 
 const nanoPerUsd = 1_000_000_000
 
