@@ -1,3 +1,4 @@
+// Long because: one contract, which every provider of boxes must hold to.
 import { mkdir, mkdtemp, readFile as readHostFile, symlink, writeFile as writeHostFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
