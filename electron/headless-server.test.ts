@@ -33,6 +33,20 @@ describe('headless desk', () => {
     expect(await get(url)).toMatchObject({ status: 401, cookie: '' })
   })
 
+  it('hands out fresh links while it runs, each good once, and says to a late visitor how to get one', async () => {
+    await get(url)
+    const again = desk.freshUrl()
+    expect((await get(again)).status).toBe(303)
+    const late = await get(again)
+    expect(late.status).toBe(401)
+    expect(late.body).toContain('npm start')
+  })
+
+  it('does not spend the token on a HEAD, such as a preview of the link', async () => {
+    expect((await get(url, { method: 'HEAD' })).status).toBe(401)
+    expect((await get(url)).status).toBe(303)
+  })
+
   it('refuses a visitor without token or cookie, and a wrong one of either', async () => {
     expect((await get(url, { path: '/' })).status).toBe(401)
     expect((await get(url, { path: '/?token=x' })).status).toBe(401)
@@ -55,10 +69,10 @@ interface Reply {
 }
 
 function get(address: string, headers: { path?: string; [name: string]: string | undefined } = {}): Promise<Reply> {
-  const { path, ...rest } = headers
+  const { path, method, ...rest } = headers
   const url = path === undefined ? address : new URL(path, address)
   return new Promise((resolve, reject) => {
-    request(url, { headers: JSON.parse(JSON.stringify(rest)) }, (response) => {
+    request(url, { method, headers: JSON.parse(JSON.stringify(rest)) }, (response) => {
       let body = ''
       response.on('data', (chunk) => {
         body += chunk

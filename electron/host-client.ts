@@ -25,8 +25,13 @@ export async function findRunningHost(dataDir: string): Promise<RunningHost | nu
   try {
     facts = await ask<HostFacts>(path, 'GET', '/host')
   } catch (error) {
-    // No file, or a file that a host left behind when it died.
-    if (['ENOENT', 'ECONNREFUSED', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+    // No file, a file that a host left behind when it died, or a path that no socket can have.
+    if (
+      ['ENOENT', 'ECONNREFUSED', 'ENOTDIR', 'EINVAL', 'ENAMETOOLONG'].includes(
+        (error as NodeJS.ErrnoException).code ?? '',
+      )
+    )
+      return null
     throw error
   }
   return {
@@ -55,7 +60,7 @@ async function connectDesk(path: string): Promise<{ desk: Desk; lost: Promise<vo
 
 function ask<T>(socketPath: string, method: string, path: string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, method, path, timeout: 10_000 }, (response) => {
+    const asked = request({ socketPath, method, path, agent: false, timeout: 10_000 }, (response) => {
       let body = ''
       response.setEncoding('utf8')
       response.on('data', (chunk: string) => {

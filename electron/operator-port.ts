@@ -1,6 +1,6 @@
-import { RPCHandler } from '@orpc/server/message-port'
 import { ipcMain, type MessagePortMain, type WebContents, type WebFrameMain } from 'electron'
 import type { Kernel } from '../kernel/kernel.ts'
+import { portHandler } from './port-handler.ts'
 import { isDesk } from './scheme.ts'
 
 /**
@@ -8,7 +8,7 @@ import { isDesk } from './scheme.ts'
  * at our address, and to nothing inside it. A page has one port; its next one, a reload and a page that hangs close it.
  */
 export function serveOperatorPort(operator: Kernel['operator']): void {
-  const handler = new RPCHandler(operator)
+  const handler = portHandler(operator)
   const open = new Map<WebContents, MessagePortMain>()
   ipcMain.on('exodesk-port', (event) => {
     const [port] = event.ports

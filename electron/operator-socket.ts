@@ -45,11 +45,11 @@ export function serveOperatorSocket(
   }
 }
 
-/** The socket, with a `send` that resolves when its message is written out. The handler waits for it before the next. */
+/** The socket, with a `send` that resolves when its message is written out, or never will be: `close` tells that. */
 function paced(socket: WebSocket): Pick<WebSocket, 'addEventListener' | 'send'> {
   const send = (data: RawData | string) =>
-    new Promise<void>((resolve, reject) => {
-      socket.send(data, (error) => (error ? reject(error) : resolve()))
+    new Promise<void>((resolve) => {
+      socket.send(data, () => resolve())
     })
   return { addEventListener: socket.addEventListener.bind(socket), send: send as WebSocket['send'] }
 }

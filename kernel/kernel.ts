@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
 import { createArtifacts } from './artifacts/store.ts'
@@ -316,12 +316,12 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
 export async function probeSandbox(
   resources: Pick<KernelResources, 'node' | 'checker'>,
 ): Promise<{ report: ProviderReport; probes: ProbeResult[]; error: string | null }> {
-  const boxesDir = await realpath(await mkdtemp(join(tmpdir(), 'exodesk-probes-')))
+  const base = await realpath(await mkdtemp(join(tmpdir(), 'exodesk-probes-')))
+  const boxesDir = join(base, 'boxes')
+  await mkdir(boxesDir)
   const { node: nodePath, checker: checkerMounts } = resources
   const provider = localProvider({ boxesDir, nodePath, checkerMounts, clock: systemClock })
   try {
-    // Boxes run as nobody: the way to what they mount must be open to it.
-    await chmod(boxesDir, 0o755)
     const report = await provider.report()
     if (!report.available) return { report, probes: [], error: null }
     try {
@@ -331,7 +331,7 @@ export async function probeSandbox(
     }
   } finally {
     await provider.close()
-    await rm(boxesDir, { recursive: true, force: true })
+    await rm(base, { recursive: true, force: true })
   }
 }
 

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { BadArguments, nanoUsd, oneOf, parseCommand, wholeNumber } from './command.ts'
+import { commands, usage, usageOf } from './index.ts'
+import { runRequest } from './run.ts'
+
+describe('arguments of a command', () => {
+  it('hold what was given, with --data made absolute and --json off by default', () => {
+    const found = parseCommand(['a', '--data', '/x/../data', '--kind', 'b'], { kind: { type: 'string' } }, [
+      'FIRST',
+      'SECOND?',
+    ])
+    expect(found).toMatchObject({ positionals: ['a'], dataDir: '/data', json: false, values: { kind: 'b' } })
+  })
+
+  it.each([
+    ['an unknown option', ['a', '--frob']],
+    ['an option without its value', ['a', '--kind']],
+    ['a value for a switch', ['a', '--json=yes']],
+    ['a missing argument', []],
+    ['one argument too many', ['a', 'b', 'c']],
+  ])('are refused with %s', (_what, args) => {
+    expect(() => parseCommand(args, { kind: { type: 'string' } }, ['FIRST', 'SECOND?'])).toThrow(BadArguments)
+  })
+
+  it('take money as written, to the nano-dollar', () => {
+    expect(nanoUsd('--budget', '2')).toBe(2_000_000_000)
+    expect(nanoUsd('--budget', '0.1')).toBe(100_000_000)
+    expect(nanoUsd('--budget', '0.000000001')).toBe(1)
+    expect(nanoUsd('--budget', '1.005')).toBe(1_005_000_000)
+    for (const text of ['', '-1', '1e3', '$2', '0.0000000001', '1,5', '.5', ' 1']) {
+      expect(() => nanoUsd('--budget', text), text).toThrow(/--budget/)
+    }
+  })
+
+  it('take whole numbers and words from a list, and name the option that is wrong', () => {
+    expect(wholeNumber('--seed', '0')).toBe(0)
+    for (const text of ['1.5', '-1', '', 'x', '1e3', '99999999999999999999']) {
+      expect(() => wholeNumber('--seed', text), text).toThrow(/--seed/)
+    }
+    expect(() => wholeNumber('--max-steps', '0', 1)).toThrow(/at least 1/)
+    expect(oneOf('--propose', 'off', ['on', 'off'])).toBe('off')
+    expect(oneOf('--propose', undefined, ['on', 'off'])).toBeUndefined()
+    expect(() => oneOf('--propose', 'maybe', ['on', 'off'])).toThrow(/--propose is one of on, off/)
+  })
+})
+
+describe('a run', () => {
+  it('asks for what its flags say and leaves the rest to the kernel', () => {
+    expect(runRequest('tasks/none', {})).toEqual({ pack: 'tasks/none' })
+    const values = {
+      agent: 'a',
+      approve: 'all',
+      propose: 'off',
+      budget: '0.5',
+      'max-steps': '7',
+      seed: '3',
+      unattended: true,
+    }
+    expect(
+      runRequest('p', { ...values, sandbox: 'local', model: 'm', 'base-url': 'http://127.0.0.1:1/v1', 'key-env': 'K' }),
+    ).toEqual({
+      pack: 'p',
+      agent: 'a',
+      approve: 'all',
+      propose: false,
+      budgetNanoUsd: 500_000_000,
+      maxSteps: 7,
+      seed: 3,
+      unattended: true,
+      sandbox: 'local',
+      model: 'm',
+      baseUrl: 'http://127.0.0.1:1/v1',
+      keyEnv: 'K',
+    })
+  })
+
+  it('gives a pack of this folder by its full path, for a host that works in another', () => {
+    const pack = `${import.meta.dirname}/../../tasks/hollowmere/skills`
+    expect(runRequest(pack, {}).pack).toMatch(/^\/.*\/tasks\/hollowmere\/skills$/)
+    expect(runRequest('tasks/not-here', {}).pack).toBe('tasks/not-here')
+  })
+
+  it('is refused with an endpoint and no model, and with a word that no flag has', () => {
+    expect(() => runRequest('p', { 'base-url': 'http://127.0.0.1:1/v1' })).toThrow(/need --model/)
+    expect(() => runRequest('p', { approve: 'some' })).toThrow(/--approve is one of none, rules, all/)
+    expect(() => runRequest('p', { sandbox: 'none' })).toThrow(/--sandbox/)
+  })
+})
+
+describe('the usage', () => {
+  it('lists every command, and each has its own', () => {
+    for (const [name, command] of Object.entries(commands)) {
+      expect(usage()).toContain(`  ${name} `)
+      expect(usageOf(name, command)).toContain(command.summary)
+    }
+  })
+})
