@@ -77,7 +77,7 @@ describe('the socket of a host', () => {
   })
 
   it('does not hang on something that listens and is no host', async () => {
-    const server = createServer((socket) => socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'))
+    const server = createServer((socket) => socket.resume().end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'))
     server.listen(join(dir, 'host.sock'))
     await once(server, 'listening')
     await expect(findRunningHost(dir)).rejects.toThrow(/answered 404/)

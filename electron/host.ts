@@ -30,7 +30,7 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string, opti
   // and what a box makes must not depend on how its user's shell is set up.
   process.umask(0o022)
   const resources = hostResources()
-  const simulator = simulatorProcess(resources.node, resources.simulator)
+  const simulator = simulatorProcess(resources.node, resources.simulator, thinkMs(kind))
   const kernel = await openKernel({
     dataDir,
     host: kind,
@@ -65,4 +65,11 @@ export function hostResources(): Resources {
 
 export function version(): string {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')).version
+}
+
+/** In a desk the simulated model takes its time, so that a person can follow and decide; a script's does not. */
+function thinkMs(kind: KernelConfig['host']): number {
+  const given = process.env.EXODESK_SIMULATOR_THINK_MS
+  if (given !== undefined) return Number(given)
+  return kind === 'cli' ? 0 : 700
 }

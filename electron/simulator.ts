@@ -18,9 +18,9 @@ export interface SimulatorProcess extends Simulator {
 
 /**
  * The simulator as a process of this host, with nothing of its environment: started at first use, and again, on the same
- * port, when it ends by itself. It ends with its stdin, so it never outlives the host.
+ * port, when it ends by itself. It ends with its stdin, so it never outlives the host. `thinkMs`: before each answer.
  */
-export function simulatorProcess(node: string, entry: string): SimulatorProcess {
+export function simulatorProcess(node: string, entry: string, thinkMs = 0): SimulatorProcess {
   let child: ChildProcess | null = null
   let serving: Promise<{ origin: string }> | null = null
   let port: string | null = null
@@ -42,7 +42,7 @@ export function simulatorProcess(node: string, entry: string): SimulatorProcess 
     return new Promise((resolve, reject) => {
       // Windows cannot start a program without the first; nothing else is handed on.
       const env = process.platform === 'win32' ? { SystemRoot: process.env.SystemRoot } : {}
-      const args = [entry, ...(port === null ? [] : ['--port', port])]
+      const args = [entry, '--think', String(thinkMs), ...(port === null ? [] : ['--port', port])]
       const started = spawn(node, args, { stdio: ['pipe', 'pipe', 'inherit'], env })
       let wasServing = false
       let hasEnded = false
