@@ -23,7 +23,10 @@ interface Host {
 }
 
 async function startHost(data: string, failpoint?: string): Promise<Host> {
-  const child = start(['serve', '--data', data], failpoint === undefined ? {} : { EXODESK_FAILPOINT: failpoint })
+  const child = start(['serve', '--data', data], {
+    EXODESK_SIMULATOR_THINK_MS: '0',
+    ...(failpoint === undefined ? {} : { EXODESK_FAILPOINT: failpoint }),
+  })
   let words = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     words += text

@@ -1,5 +1,5 @@
 /**
- * Starts the simulator: `node simulator/main.ts [--port N] [--players NAME,…] [--cache-lifetime SECONDS]`.
+ * Starts the simulator: `node simulator/main.ts [--port N] [--players NAME,…] [--cache-lifetime SECONDS] [--think MS]`.
  * Prints one line of JSON, `{"url":"http://127.0.0.1:PORT/v1"}`, and serves until its standard input closes, so that it
  * never outlives the process that started it. Loopback only.
  */
@@ -15,6 +15,8 @@ const { values } = parseArgs({
     port: { type: 'string', default: '0' },
     players: { type: 'string', default: Object.keys(players).join(',') },
     'cache-lifetime': { type: 'string', default: '300' },
+    // A person who watches wants to be able to follow; a script does not want to wait.
+    think: { type: 'string', default: '0' },
   },
 })
 
@@ -27,7 +29,9 @@ for (const name of values.players.split(',')) {
 const port = numberIn('--port', values.port, 0, 65_535)
 const cacheLifetimeMs = numberIn('--cache-lifetime', values['cache-lifetime'], 0, 86_400) * 1000
 
-const server = createSimulator({ players: offered, cacheLifetimeMs, now: () => performance.now() })
+const thinkMs = numberIn('--think', values.think, 0, 60_000)
+
+const server = createSimulator({ players: offered, cacheLifetimeMs, thinkMs, now: () => performance.now() })
 server.once('error', (error) => stop(`cannot listen on 127.0.0.1:${port}: ${error.message}`))
 server.listen(port, '127.0.0.1')
 await once(server, 'listening')

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import { buildAnswer } from './answer.ts'
 import { ApiError } from './errors.ts'
 import type { RegisteredPlayer } from './players/player.ts'
@@ -19,12 +20,14 @@ export interface SimulatorOptions {
   players: Record<string, RegisteredPlayer>
   /** How long an unused prompt stays in the prompt cache. */
   cacheLifetimeMs: number
+  /** How long a model takes before its answer begins. Default 0. */
+  thinkMs?: number
   /** Monotonic milliseconds. */
   now: () => number
 }
 
 /** An OpenAI-compatible model server. Not listening yet; it has no state but its prompt cache. */
-export function createSimulator({ players, cacheLifetimeMs, now }: SimulatorOptions): Server {
+export function createSimulator({ players, cacheLifetimeMs, thinkMs = 0, now }: SimulatorOptions): Server {
   const cache = createPromptCache(now, cacheLifetimeMs)
   const tokenise = createStretches()
 
@@ -64,6 +67,7 @@ export function createSimulator({ players, cacheLifetimeMs, now }: SimulatorOpti
         parallelToolCalls: parsed.parallelToolCalls,
       }),
     }
+    if (thinkMs > 0) await setTimeout(thinkMs)
     return parsed.stream ? sendEvents(response, responseEvents(facts)) : sendJson(response, 200, responseObject(facts))
   }
 
