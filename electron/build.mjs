@@ -1,7 +1,7 @@
 // Builds dist/ (or, with --smoke, dist-smoke/) from source. With --if-stale it does nothing when the sources are those
 // of the last build. Runs under the pinned Node; two builds of one folder wait for each other.
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { join, relative } from 'node:path'
 import { build } from 'vite'
@@ -10,6 +10,8 @@ import { root } from './setup.mjs'
 const smoke = process.argv.includes('--smoke')
 const outDir = join(root, smoke ? 'dist-smoke' : 'dist')
 const stamp = join(outDir, '.sources')
+/** Built here and moved: whoever starts meanwhile finds whole files, never half of one. */
+const fresh = join(outDir, '.fresh')
 
 /** Entry name → source. Every one becomes OUT/NAME.cjs; workers are entries too, started by their file beside main. */
 const nodeEntries = {
@@ -24,7 +26,7 @@ await withLock(async () => {
   const hash = sourceHash()
   if (process.argv.includes('--if-stale') && existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
   rmSync(stamp, { force: true })
-  for (const file of readdirSync(outDir)) if (file.startsWith('shared-')) rmSync(join(outDir, file))
+  rmSync(fresh, { recursive: true, force: true })
   await build(nodeBundle(nodeEntries))
   // A sandboxed preload cannot require a second file.
   await build(nodeBundle({ preload: 'electron/preload.ts' }))
@@ -33,8 +35,9 @@ await withLock(async () => {
   await build({
     configFile: join(root, 'renderer', 'vite.config.ts'),
     logLevel: 'warn',
-    build: { outDir: join(outDir, 'renderer') },
+    build: { outDir: join(fresh, 'renderer') },
   })
+  putInPlace()
   writeFileSync(stamp, hash)
 })
 
@@ -48,7 +51,7 @@ function nodeBundle(entries, format = 'cjs') {
     plugins: smoke ? [smokeSqlite()] : [],
     ssr: { noExternal: true, external: external.filter((name) => typeof name === 'string') },
     build: {
-      outDir,
+      outDir: fresh,
       emptyOutDir: false,
       target: 'node20.18',
       ssr: true,
@@ -61,6 +64,19 @@ function nodeBundle(entries, format = 'cjs') {
       },
     },
   }
+}
+
+/** What the entries need comes before the entries; what no entry needs any more goes last. */
+function putInPlace() {
+  const rank = (name) => (name.startsWith('shared-') ? 0 : name === 'renderer' ? 1 : 2)
+  const names = readdirSync(fresh).sort((a, b) => rank(a) - rank(b))
+  for (const name of names) {
+    if (name === 'renderer') rmSync(join(outDir, name), { recursive: true, force: true })
+    renameSync(join(fresh, name), join(outDir, name))
+  }
+  for (const name of readdirSync(outDir))
+    if (name.startsWith('shared-') && !names.includes(name)) rmSync(join(outDir, name))
+  rmSync(fresh, { recursive: true, force: true })
 }
 
 /** The Electron that CI can get is older than better-sqlite3 allows; it comes with a build that it can load. */

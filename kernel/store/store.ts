@@ -138,6 +138,9 @@ async function startThread(options: StoreOptions, setup: WorkerSetup): Promise<T
     worker.once('error', (error) =>
       reject(new KernelError('unavailable', `the store cannot start: ${error.message}`, { cause: error })),
     )
+    worker.once('exit', () =>
+      reject(new KernelError('unavailable', 'the store cannot start: its thread ended at once. Build again and retry')),
+    )
   })
 
   function stop(error: KernelError): void {
