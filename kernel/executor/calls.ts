@@ -1,11 +1,14 @@
 import type { Clock } from '../clock.ts'
 import type { History } from '../history/history.ts'
+import { sha256 } from '../store/chain.ts'
 import { draft, type EventDraft } from '../wire/events.ts'
 import type { ToolCall, ToolOutput } from './items.ts'
 import { headOf } from './text.ts'
 
 /** Longer arguments and outputs are cut in the event and whole in a blob. */
 const inlineBytes = 8 * 1024
+/** Providers choose names: events name a longer one by its head. */
+const nameBytes = 200
 const unknownEffect = 'interrupted: effect unknown'
 
 export type Place = Omit<EventDraft, 'kind' | 'data'>
@@ -41,15 +44,17 @@ export class OpenCalls {
   async called(calls: readonly ToolCall[], request: number, place: Place): Promise<EventDraft<'tool.called'>[]> {
     const drafts: EventDraft<'tool.called'>[] = []
     for (const call of calls) {
-      if (this.#open.has(call.call)) continue
-      this.#open.set(call.call, { ...call, place, since: this.#clock.monotonic(), used: null })
+      const id = idOf(call.call)
+      const name = headOf(call.name, nameBytes)
+      if (this.#open.has(id)) continue
+      this.#open.set(id, { ...call, call: id, name, place, since: this.#clock.monotonic(), used: null })
       const given = await this.#inline(call.arguments)
       drafts.push(
         draft(
           'tool.called',
           {
-            call: call.call,
-            name: call.name,
+            call: id,
+            name,
             arguments: given.text,
             ...(given.blob === null ? {} : { argumentsBlob: given.blob }),
             request,
@@ -65,9 +70,9 @@ export class OpenCalls {
   async finished(outputs: readonly ToolOutput[], place: Place): Promise<EventDraft<'tool.finished'>[]> {
     const drafts: EventDraft<'tool.finished'>[] = []
     for (const output of outputs) {
-      const open = this.#open.get(output.call)
+      const open = this.#open.get(idOf(output.call))
       if (!open) continue
-      this.#open.delete(output.call)
+      this.#open.delete(open.call)
       const shown = await this.#inline(output.text)
       drafts.push(
         draft(
@@ -132,6 +137,11 @@ export class OpenCalls {
     await this.#history.grantBlob(this.#agent, blob)
     return { text: headOf(text, inlineBytes), blob }
   }
+}
+
+/** As events and this table know a call: a provider's id of any length. */
+function idOf(call: string): string {
+  return call.length <= 128 ? call : `sha256:${sha256(call)}`
 }
 
 /** Strings among the top-level values of a call's arguments; of arguments that are no JSON object, the whole. */

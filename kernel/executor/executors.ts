@@ -45,6 +45,7 @@ export function createExecutors(options: Omit<ExecutorParts, 'timings'> & { timi
       calls: new OpenCalls(parts.history, parts.clock, agent),
       references: new References(parts.history, agent, task),
       storedBytes: storedBytes.get(task) ?? 0,
+      sentItems: new Set(),
     }
     memories.set(task, { memory, users: 1 })
     return memory

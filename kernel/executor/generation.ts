@@ -107,13 +107,14 @@ export class ExecutorGeneration implements Generation, Running {
       throw await this.#failedStart(error, Math.round(clock.monotonic() - from))
     }
     this.startMs = Math.round(clock.monotonic() - from)
-    await history.append([
-      draft(
-        'executor.started',
-        { activation, box: this.#process.box.id, startMs: this.startMs, tools: hello.tools },
-        this.place('kernel'),
-      ),
-    ])
+    const started = { activation, box: this.#process.box.id, startMs: this.startMs, tools: hello.tools }
+    try {
+      await history.append([draft('executor.started', started, this.place('kernel'))])
+    } catch (error) {
+      // What history does not know must not run.
+      await this.#process.kill()
+      throw error
+    }
     this.#watchdogs.push(
       watchPings(this.#process.channel, clock, timings, (afterMs) => {
         void this.#finish({ kind: 'hung', watchdog: 'ping', afterMs })

@@ -55,8 +55,10 @@ export interface ExecutorParts {
 export interface TaskMemory {
   calls: OpenCalls
   references: References
-  /** Bytes that the executor has had stored as blobs. */
+  /** Bytes that the executor has had the kernel keep. */
   storedBytes: number
+  /** Hashes of the items of its requests that are counted there. */
+  sentItems: Set<string>
 }
 
 /** A running generation as the handlers of its requests see it. Every header is made here, never from a payload. */

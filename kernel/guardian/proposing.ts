@@ -11,6 +11,8 @@ import type { WorkingCopies } from './working-copy.ts'
 
 const evidenceMax = 100
 const problemsKept = 50
+/** By an executor in one task: each is kept for good, and each asks for a person's time. */
+const proposalsPerTask = 100
 
 type Header = Pick<EventDraft, 'actor'> & Partial<EventDraft>
 type Claim = Pick<PolicyProposeParams, 'claim' | 'why'> & { evidence: number[]; expects: string | null }
@@ -86,6 +88,9 @@ export function createProposing(core: Core, copies: WorkingCopies, checking: Che
       const target = core.targets.get(agent)
       if (target?.task === task && !target.context().brief.propose)
         throw new KernelError('forbidden', 'this run takes no proposals (it is a control run)')
+      const made = ledger.state(agent).proposals.filter((one) => one.task === task && one.by === 'executor').length
+      if (made >= proposalsPerTask)
+        throw new KernelError('over-budget', `${made} proposals were made in this task, and no more are taken`)
       const evidence = await checkEvidence(agent, params.evidence ?? [])
       const [base, tree] = await Promise.all([copies.base(agent, task), copies.read(where.box)])
       const said = { claim: params.claim, why: params.why, evidence, expects: params.expects ?? null }

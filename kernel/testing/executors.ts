@@ -33,8 +33,11 @@ export interface TestExecutors {
   provider: ReturnType<typeof localProvider>
   calls: GatewayCall[]
   put(files: TreeFile[] | string): Promise<string>
-  /** Starts an authorised generation of a fixture policy on task T-1. */
-  start(policy: string, options?: { instruction?: unknown; maxSteps?: number; agent?: string }): Promise<Generation>
+  /** Starts an authorised generation of a fixture policy, or of this one, on task T-1. */
+  start(
+    policy: string | TreeFile[],
+    options?: { instruction?: unknown; maxSteps?: number; agent?: string },
+  ): Promise<Generation>
   events(kinds?: readonly EventKind[]): Promise<Event[]>
   kinds(): Promise<string[]>
   close(): Promise<void>

@@ -130,7 +130,9 @@ export const resultSchemas = {
           file: z.string().max(200).optional(),
         }),
       )
-      .max(200),
+      .max(200)
+      // They are kept in one event each time the executor starts.
+      .refine((tools) => JSON.stringify(tools).length <= 64_000, 'must take at most 64,000 characters of JSON in all'),
   }),
   'turn.run': z.strictObject({
     outcome: z.enum(['yielded', 'completed', 'failed']),

@@ -5,6 +5,7 @@ import type { HistoryPage, HistoryQueryParams, HistoryReadParams, WireEvent } fr
 import type { Methods } from '../channel.ts'
 import type { Running } from '../running.ts'
 import { channelLimits } from '../timings.ts'
+import { countStored } from './stored.ts'
 
 const defaultLimit = 100
 /** A query by status reads so many pages of history at most; `next` then says where to go on. */
@@ -47,6 +48,7 @@ export function historyMethods(
       return page.upTo(found.next)
     },
     async 'history.append'(params) {
+      countStored(running, Buffer.byteLength(params.data.text))
       const place = running.place('executor')
       const added =
         params.kind === 'note.added' ? draft(params.kind, params.data, place) : draft(params.kind, params.data, place)

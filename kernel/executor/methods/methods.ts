@@ -7,6 +7,7 @@ import { policyMethods } from './policy.ts'
 import { reportMethods } from './report.ts'
 import { sandboxMethods } from './sandbox.ts'
 import { storageMethods } from './storage.ts'
+import { countRequest } from './stored.ts'
 import { taskMethods } from './task.ts'
 
 /** Reads, which change nothing: allowed between turns too. Everything else belongs to a turn. */
@@ -43,6 +44,7 @@ export function methodsOf(running: Running, requireTurn: () => void): Methods {
     const handler = run as (params: unknown, call: InboundCall) => Promise<unknown>
     const inTurn = async (params: unknown, call: InboundCall): Promise<unknown> => {
       requireTurn()
+      countRequest(running)
       return handler(params, call)
     }
     return [name, inTurn]

@@ -2,6 +2,7 @@ import { KernelError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { StoredRequest } from '../../history/history.ts'
 import type { GatewayAnswer } from '../../models/models.ts'
+import { sha256 } from '../../store/chain.ts'
 import { draft, type EventDraft } from '../../wire/events.ts'
 import type { Json, ModelCallParams, ModelCallResult } from '../../wire/executor.ts'
 import type { Place } from '../calls.ts'
@@ -17,6 +18,10 @@ import {
   typeOf,
 } from '../items.ts'
 import type { Running } from '../running.ts'
+import { countStored } from './stored.ts'
+
+/** More is no answer to anything, and would not fit into its event. */
+const outputItems = 500
 
 interface Prepared {
   body: Record<string, unknown>
@@ -57,6 +62,7 @@ async function prepare(running: Running, params: ModelCallParams, call: InboundC
   const finished = await calls.finished(toolOutputs(items), place)
   if (finished.length > 0) await history.append(finished)
   const draftItems = requestItems(params.api, params.body, items)
+  countItems(running, draftItems)
   const stored = await history.putRequest({ agent, task: task.task, model: task.model.name, items: draftItems })
   for (const [index, { kind, json }] of draftItems.entries()) {
     const hash = stored.itemHashes[index]
@@ -79,7 +85,7 @@ async function send(
   const stream = params.stream === true ? running.openStream(call, (error) => stalled.abort(error)) : null
   try {
     failpoint('model:before-send')
-    const answer = await gateway.call({
+    const given = await gateway.call({
       agent,
       task: task.task,
       model: task.model,
@@ -91,6 +97,7 @@ async function send(
       },
     })
     failpoint('model:after-answer')
+    const answer = withinReason(params, given)
     if (answer.status === 'completed' || answer.status === 'incomplete') await stream?.end()
     else stream?.abandon()
     const seq = await record(running, params, prepared, answer)
@@ -99,6 +106,29 @@ async function send(
     stream?.abandon()
     running.closeStream(call)
   }
+}
+
+/** Items are kept once, however often they are sent. */
+function countItems(running: Running, items: readonly { json: string }[]): void {
+  const { sentItems } = running.memory
+  const added = new Map<string, number>()
+  for (const { json } of items) {
+    const hash = sha256(json)
+    if (!sentItems.has(hash)) added.set(hash, Buffer.byteLength(json))
+  }
+  countStored(
+    running,
+    [...added.values()].reduce((sum, bytes) => sum + bytes, 0),
+  )
+  for (const hash of added.keys()) sentItems.add(hash)
+}
+
+/** What a provider makes up without end is refused, and what it cost is kept. */
+function withinReason({ api }: ModelCallParams, answer: GatewayAnswer): GatewayAnswer {
+  const { length } = answerItems(api, answer.response)
+  if (length <= outputItems) return answer
+  const message = `the model answered with ${length} items; at most ${outputItems} are taken`
+  return { ...answer, status: 'failed', response: null, error: { code: 'unavailable', message } }
 }
 
 /** The call, the tool calls that it led to and the use of a key: one commit, so that no history has half of it. */
@@ -111,13 +141,14 @@ async function record(
   const { history, tokens } = running.parts
   const { agent, task } = running.spec
   const output = answerItems(params.api, answer.response)
-  const hashes: { hash: string; type: string }[] = []
-  for (const { json, value } of output) {
-    const hash = await history.putBlob(json)
-    await history.grantBlob(agent, hash)
-    running.memory.references.add(hash, json)
-    hashes.push({ hash, type: typeOf(value) })
-  }
+  const hashes = await Promise.all(
+    output.map(async ({ json, value }) => {
+      const hash = await history.putBlob(json)
+      await history.grantBlob(agent, hash)
+      running.memory.references.add(hash, json)
+      return { hash, type: typeOf(value) }
+    }),
+  )
   const called = draft(
     'model.called',
     {

@@ -1,12 +1,12 @@
 import { KernelError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
-import type { History } from '../../history/history.ts'
 import { draft, type EventData } from '../../wire/events.ts'
 import type { SandboxExecResult } from '../../wire/executor.ts'
 import type { InboundCall, Methods } from '../channel.ts'
 import type { Running } from '../running.ts'
 import { excerpt, headOf } from '../text.ts'
 import { channelLimits } from '../timings.ts'
+import { countStored, hasRoom } from './stored.ts'
 
 const keptBytes = 16 * 1024 * 1024
 const whatBytes = 2048
@@ -29,7 +29,6 @@ export function sandboxMethods(
 > {
   const { files, history, provider } = running.parts
   const { box } = running.spec.task
-  const agent = running.spec.agent
   const place = { profile: 'task', label: box.label, mounts: box.mounts, cwd: box.workdir } as const
   let commands = 0
 
@@ -89,8 +88,8 @@ export function sandboxMethods(
             bytes: ended.stdoutBytes + ended.stderrBytes,
           }),
         )
-        const stdout = await shown(history, agent, output.stdout, output.stdoutBytes, outputBytes)
-        const stderr = await shown(history, agent, output.stderr, output.stderrBytes, outputBytes)
+        const stdout = await shown(running, output.stdout, output.stdoutBytes, outputBytes)
+        const stderr = await shown(running, output.stderr, output.stderrBytes, outputBytes)
         const result: SandboxExecResult = {
           exitCode: output.exitCode,
           signal: output.signal,
@@ -140,8 +139,7 @@ export function sandboxMethods(
 
 /** Output as the executor sees it, and where all of it is when that is not all. */
 async function shown(
-  history: History,
-  agent: string,
+  running: Running,
   kept: Buffer,
   totalBytes: number,
   limit: number,
@@ -152,9 +150,12 @@ async function shown(
     bytes = Math.floor(Math.min(bytes, kept.length) / 2)
     cut = excerpt(kept, totalBytes, bytes)
   }
-  if (!cut.isCut) return { text: cut.text, blob: null }
+  // What is done cannot be undone for want of room: the output is shown as far as it goes.
+  if (!cut.isCut || !hasRoom(running, kept.length)) return { text: cut.text, blob: null }
+  countStored(running, kept.length)
+  const { history } = running.parts
   const blob = await history.putBlob(kept)
-  await history.grantBlob(agent, blob)
+  await history.grantBlob(running.spec.agent, blob)
   return { text: cut.text, blob }
 }
 

@@ -1,11 +1,11 @@
 import { KernelError } from '../../errors.ts'
 import type { Methods } from '../channel.ts'
 import type { Running } from '../running.ts'
+import { countStored } from './stored.ts'
 
 /** Names under it are the kernel's own, shown on no executor's list. */
 const kernelPrefix = 'kernel/'
 const blobRange = 262_144
-const storedBytesPerTask = 512 * 1024 * 1024
 
 export function storageMethods(
   running: Running,
@@ -52,12 +52,4 @@ export function storageMethods(
 function refuseKernelName(name: string): void {
   if (!name.startsWith(kernelPrefix)) return
   throw new KernelError('forbidden', `artifacts named ${kernelPrefix}… are the kernel's own; choose another name`)
-}
-
-function countStored(running: Running, bytes: number): void {
-  if (running.memory.storedBytes + bytes > storedBytesPerTask) {
-    const text = `this task has stored ${running.memory.storedBytes} bytes of artifacts and blobs, of ${storedBytesPerTask} that it may`
-    throw new KernelError('over-budget', text)
-  }
-  running.memory.storedBytes += bytes
 }
