@@ -9,9 +9,10 @@ import type { ProviderReport, SandboxProvider } from '../sandbox/sandbox.ts'
 import { type Actor, draft, type EventData, type EventDraft, type EventKind, type ModelChoice } from '../wire/events.ts'
 import { createFolders, taskFolders } from './folders.ts'
 import { afterEnd, startActive } from './generations.ts'
-import { grade } from './grader.ts'
+import { type Grade, grade } from './grader.ts'
 import { Meter } from './meter.ts'
 import type { Pack } from './pack.ts'
+import { meterState } from './recovery.ts'
 
 /** What a run is made of; constructed by kernel.ts. */
 export interface RunParts {
@@ -30,6 +31,7 @@ export interface RunParts {
 export interface RunSpec {
   task: string
   agent: string
+  /** Of a task that was started: as it was kept then. */
   pack: Pack
   created: EventData<'task.created'>
   /** False until task.started: the folders and /policy are then laid (again). */
@@ -51,7 +53,9 @@ type Over = Pick<EventData<'task.finished'>, 'outcome' | 'reason'>
 
 /** How long a replacement, a pause or a stop waits for the step in hand before it is interrupted. */
 const drainMs = { replacement: 120_000, pause: 120_000, stop: 20_000, quit: 5_000 } as const
-const failedTurnsMax = 3
+/** Turns in a row that fail, or bring no step, until the task has failed. A model that cannot be reached gets about ten minutes. */
+const failedTurnsMax = { policy: 3, endpoint: 12 } as const
+const failedTurnWaitMaxMs = 60_000
 
 // Long because: the loop and the hand-over are one state machine; apart, their order could not be read.
 /** One running task: the loop of turns, and the hand-over from generation to generation. It ends by events, never by a throw. */
@@ -61,14 +65,22 @@ export class Run implements ActivationTarget {
   readonly approve: 'none' | 'rules' | 'all'
   state: RunState = 'starting'
   reason: string | null = null
-  /** Resolves when the loop has ended: finished, or left for the next start. */
+  /** Resolves when the loop has ended and all of it is released: finished, or left for later. */
   readonly ended: Promise<void>
 
   readonly #parts: RunParts
   readonly #spec: RunSpec
   readonly #meter: Meter
+  #pack: Pack
   #generation: Generation | null = null
-  #wanted: 'run' | 'pause' | 'stop' | 'quit' = 'run'
+  /** What the loop makes of the next safe point. Only a resume goes back from `pause`, and nothing from `stop`. */
+  #wanted: 'run' | 'pause' | 'stop' = 'run'
+  #isQuitting = false
+  /** Raised when a quit has waited long enough for the grader. */
+  readonly #hurry = new AbortController()
+  #isStarted: boolean
+  /** The loop has ended, or is ending: nothing that is asked for changes that. */
+  #isOver = false
   #wake: () => void = () => {}
   #swap: { next: Generation; commit: () => Promise<void>; settle: (error: unknown) => void } | null = null
   #question: string | null = null
@@ -80,6 +92,8 @@ export class Run implements ActivationTarget {
     this.task = spec.task
     this.agent = spec.agent
     this.approve = spec.created.approve
+    this.#pack = spec.pack
+    this.#isStarted = spec.started
     this.#model = spec.created.model
     this.#meter = new Meter(parts, spec)
     this.ended = this.#live()
@@ -88,13 +102,13 @@ export class Run implements ActivationTarget {
   // ---- what the operator and the guardian ask for ----
 
   context(): TaskContext {
-    const { created, pack } = this.#spec
+    const { created } = this.#spec
     return {
       task: this.task,
       brief: {
         task: this.task,
         instruction: created.instruction,
-        workdir: pack.workdir,
+        workdir: this.#pack.workdir,
         model: { name: created.model.name, api: created.model.api, ...this.#parts.gateway.describe(this.#model) },
         propose: created.propose,
         limits: created.limits,
@@ -103,7 +117,7 @@ export class Run implements ActivationTarget {
       box: this.box(),
       complete: (summary) => this.#meter.complete(summary),
       ask: async (question) => {
-        await this.#append('task.asked', { question }, 'executor')
+        await this.#append('task.asked', { question }, 'executor', this.#meter.place)
         this.#question = question
       },
       nextStep: () => this.#meter.nextStep(),
@@ -112,37 +126,42 @@ export class Run implements ActivationTarget {
 
   box(): TaskContext['box'] {
     const folders = this.#folders()
-    const { pack } = this.#spec
+    const { world, workdir } = this.#pack
     return {
       label: this.task,
       mounts: {
         root: folders.root,
         policy: folders.policy,
-        ...(pack.world === null ? {} : { socket: folders.socket, program: folders.commands }),
+        ...(world === null ? {} : { socket: folders.socket, program: folders.commands }),
       },
-      workdir: pack.workdir,
+      workdir,
     }
   }
 
   async swap(next: Generation, commit: () => Promise<void>): Promise<void> {
-    if (this.state === 'finished' || this.state === 'stopping')
+    if (this.#isOver || this.#isQuitting || this.#wanted === 'stop')
       throw new KernelError('conflict', `${this.task} is ending: activate again for the next task`)
     if (this.#swap !== null) throw new KernelError('conflict', `${this.task} is already changing to another revision`)
-    const settled = new Promise<void>((resolve, reject) => {
+    const handedOver = new Promise<void>((resolve, reject) => {
       this.#swap = { next, commit, settle: (error) => (error === null ? resolve() : reject(error)) }
     })
     this.#wake()
-    const current = this.#generation
-    if (current !== null) await current.drain('replacement', drainMs.replacement)
-    await settled
+    this.#drain('replacement')
+    await handedOver
   }
 
   async pause(by: 'operator' | 'kernel', reason: string): Promise<number> {
-    if (this.state !== 'running' && this.state !== 'waiting')
+    if (this.state !== 'starting' && this.state !== 'running' && this.state !== 'waiting')
       throw new KernelError('conflict', `${this.task} is ${this.state}: only a running task can be paused`)
     const seq = await this.#append('task.paused', { by, reason }, by)
-    this.reason = reason
-    this.#ask('pause', 'pausing')
+    // A stop, or the task's end, may have come meanwhile: it holds.
+    if (this.#wanted === 'run' && !this.#isOver && !this.#isQuitting) {
+      this.#wanted = 'pause'
+      this.state = 'pausing'
+      this.reason = reason
+      this.#wake()
+      this.#drain('pause')
+    }
     return seq
   }
 
@@ -150,26 +169,39 @@ export class Run implements ActivationTarget {
     if (this.state !== 'paused')
       throw new KernelError('conflict', `${this.task} is ${this.state}: only a paused task can be resumed`)
     const seq = await this.#append('task.resumed', { by: 'operator' }, 'operator')
-    this.reason = null
-    this.#wanted = 'run'
-    this.#wake()
+    if (this.#wanted === 'pause' && !this.#isOver && !this.#isQuitting) {
+      this.#wanted = 'run'
+      this.state = 'starting'
+      this.reason = null
+      this.#wake()
+    }
     return seq
   }
 
   async stop(): Promise<number> {
     if (this.state === 'finished') throw new KernelError('conflict', `${this.task} has finished`)
-    this.reason = 'stopped by the operator'
-    this.#ask('stop', 'stopping')
+    if (!this.#isOver) {
+      this.#wanted = 'stop'
+      this.state = 'stopping'
+      this.reason = stoppedBy
+      this.#wake()
+      this.#drain('stop')
+    }
     return this.#parts.history.head()?.seq ?? 0
   }
 
   /** The kernel closes: the task stays as it is and goes on at the next start. */
   async quit(): Promise<void> {
-    if (this.state === 'finished') return
-    this.#ask('quit', 'stopping')
+    this.#isQuitting = true
+    if (!this.#isOver) this.state = 'stopping'
+    this.#wake()
+    this.#drain('quit')
+    const hurry = setTimeout(() => this.#hurry.abort(), drainMs.quit)
     await this.ended
+    clearTimeout(hurry)
   }
 
+  /** Any word of the operator's answers an open question. */
   async say(kind: 'task.steered' | 'task.answered', text: string): Promise<number> {
     if (this.state === 'finished') throw new KernelError('conflict', `${this.task} has finished`)
     const seq = await this.#append(kind, { text }, 'operator')
@@ -191,74 +223,91 @@ export class Run implements ActivationTarget {
   async #live(): Promise<void> {
     await Promise.resolve()
     let detach = () => {}
-    let isOpen = false
     try {
       await this.#open()
-      isOpen = true
       detach = this.#parts.guardian.attach(this.agent, this)
-      const end = await this.#turns()
-      if (end !== null) await this.#finish(end)
+      const over = await this.#turns()
+      if (over === null) this.#leave(null)
+      else await this.#finish(over)
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error)
-      // What could not be opened for want of a box or an endpoint is not over: it goes on at a later start.
-      if (!isOpen && error instanceof KernelError && error.code === 'unavailable') this.#leave(text)
-      else
-        await this.#finish({ outcome: 'failed', reason: text }).catch((late: Error) =>
-          this.#leave(`${text}; and it could not be closed: ${late.message}`),
-        )
+      await this.#fail(error)
     } finally {
+      this.#isOver = true
       detach()
       await this.#release()
     }
   }
 
-  #leave(reason: string): void {
+  /** What cannot go on for want of a box, a world, an endpoint or a disk is not over: it goes on later. */
+  async #fail(error: unknown): Promise<void> {
+    const text = error instanceof Error ? error.message : String(error)
+    const isWanting = error instanceof KernelError && error.code === 'unavailable'
+    if (isWanting && this.#wanted !== 'stop') return this.#leave(text)
+    const over: Over =
+      this.#wanted === 'stop' ? { outcome: 'stopped', reason: stoppedBy } : { outcome: 'failed', reason: text }
+    await this.#finish(over).catch((late: Error) =>
+      this.#leave(`${text}; and it could not be closed: ${late.message}`),
+    )
+  }
+
+  #leave(reason: string | null): void {
+    this.#isOver = true
     this.state = 'interrupted'
     this.reason = reason
   }
 
   async #open(): Promise<void> {
-    const { history, gateway, guardian, provider, boxesDir } = this.#parts
-    const { created, pack, started } = this.#spec
+    const { history, gateway, guardian, provider } = this.#parts
+    const { created } = this.#spec
     const report = await provider.report()
     requireBox(report)
-    if (!started) {
-      await createFolders(taskFolders(boxesDir, this.task), pack.environment, pack.world?.dir ?? null)
+    const wasStarted = this.#isStarted
+    if (!wasStarted) {
+      this.#pack = await createFolders(this.#folders(), this.#pack)
       await guardian.layPolicy(this.agent, this.box(), this.task)
       failpoint('task:before-started')
       await history.append([
         this.#draft('sandbox.created', { provider: provider.name, detail: report.detail }),
         this.#draft('task.started', {}),
       ])
+      this.#isStarted = true
     }
     this.#model = await this.#parts.resolveModel(created.model, created.seed)
     const totals = await history.totals({ task: this.task })
     gateway.openBudget(this.task, {
       limitNanoUsd: created.limits.budgetNanoUsd,
       limitTokens: created.limits.budgetTokens,
-      spentNanoUsd: totals.costNanoUsd ?? 0,
+      spentNanoUsd: totals.costNanoUsd ?? (await this.#knownSpend()),
       spentTokens: totals.uncached + totals.cacheRead + totals.cacheWrite + totals.output,
     })
-    const lastTurn = await history.latest({ agent: this.agent }, 'turn.started', { task: this.task })
-    await this.#meter.open(totals.steps, lastTurn?.turn ?? 0, totals.progress)
-    if (started) await this.#takeUp()
+    await this.#meter.open(this.#pack, await meterState(history, this.agent, this.task))
+    if (wasStarted) await this.#takeUp()
+  }
+
+  /** Where some step's cost is not known, it counts as the dearest one that is: never as nothing while there is one. */
+  async #knownSpend(): Promise<number> {
+    const costs = (await this.#parts.history.steps(this.task)).map(({ costNanoUsd }) => costNanoUsd)
+    const dearest = Math.max(0, ...costs.map((cost) => cost ?? 0))
+    return costs.reduce<number>((sum, cost) => sum + (cost ?? dearest), 0)
   }
 
   /** A task that an earlier kernel had started: paused stays paused, and a question stays open. */
   async #takeUp(): Promise<void> {
     const latest = async <K extends EventKind>(kind: K) =>
       this.#parts.history.latest({ agent: this.agent }, kind, { task: this.task })
-    const [paused, resumed, asked, answered] = await Promise.all([
+    const [paused, resumed, asked, answered, steered] = await Promise.all([
       latest('task.paused'),
       latest('task.resumed'),
       latest('task.asked'),
       latest('task.answered'),
+      latest('task.steered'),
     ])
-    if (paused !== null && paused.seq > (resumed?.seq ?? 0)) {
+    if (paused !== null && paused.seq > (resumed?.seq ?? 0) && this.#wanted === 'run') {
       this.#wanted = 'pause'
       this.reason = paused.data.reason
     }
-    if (asked !== null && asked.seq > (answered?.seq ?? 0)) this.#question = asked.data.question
+    const said = Math.max(answered?.seq ?? 0, steered?.seq ?? 0)
+    if (asked !== null && asked.seq > said) this.#question = asked.data.question
   }
 
   /** Turns until the task is over; null: leave it as it is. */
@@ -266,8 +315,8 @@ export class Run implements ActivationTarget {
     let failed = 0
     for (;;) {
       if (this.#swap !== null) await this.#handOver()
-      if (this.#wanted === 'quit') return null
-      if (this.#wanted === 'stop') return { outcome: 'stopped', reason: this.reason ?? 'stopped by the operator' }
+      if (this.#wanted === 'stop') return { outcome: 'stopped', reason: stoppedBy }
+      if (this.#isQuitting) return null
       if (this.#wanted === 'pause') {
         await this.#idle('paused')
         continue
@@ -288,23 +337,31 @@ export class Run implements ActivationTarget {
       }
       const generation = this.#generation
       this.state = 'running'
-      this.#meter.turn += 1
-      const end = await generation.runTurn({ turn: this.#meter.turn, ...this.#parts.turnLimits })
-      await this.#meter.measure()
+      const end = await this.#turn(generation)
       const over = await this.#after(end, generation)
       if (over === 'failed-turn') {
         failed += 1
-        if (failed >= failedTurnsMax)
-          return {
-            outcome: 'failed',
-            reason: `${failed} turns in a row failed; the last said: ${end.reason ?? 'nothing'}`,
-          }
-        await this.#sleep(1000 * 2 ** failed)
+        const said = end.reason ?? 'it ended without a step'
+        const isEndpoint = await this.#endpointFailed()
+        if (failed >= failedTurnsMax[isEndpoint ? 'endpoint' : 'policy'])
+          return { outcome: 'failed', reason: `${failed} turns in a row failed; the last said: ${said}` }
+        this.reason = `a turn failed and is tried again: ${said}`
+        await this.#sleep(Math.min(failedTurnWaitMaxMs, 1000 * 2 ** failed))
       } else if (over === 'go-on') {
         failed = 0
       } else {
         return over
       }
+    }
+  }
+
+  async #turn(generation: Generation): Promise<TurnEnd> {
+    const turn = this.#meter.beginTurn()
+    try {
+      return await generation.runTurn({ turn, ...this.#parts.turnLimits })
+    } finally {
+      this.#meter.endTurn()
+      await this.#meter.measure()
     }
   }
 
@@ -326,8 +383,18 @@ export class Run implements ActivationTarget {
       case 'yielded':
       case 'completed':
       case 'cancelled':
-        return 'go-on'
+        if (end.steps > 0) this.reason = null
+        // A policy that returns at once, again and again, would fill history and do no work.
+        return end.steps > 0 || this.#isAsked || this.#question !== null ? 'go-on' : 'failed-turn'
     }
+  }
+
+  /** Whether the last call of this turn got no answer for a reason that may pass. */
+  async #endpointFailed(): Promise<boolean> {
+    const attempt = await this.#parts.history.latest({ agent: this.agent }, 'model.attempted', { task: this.task })
+    if (attempt === null || attempt.turn !== this.#meter.turn || attempt.data.status !== 'failed') return false
+    const { httpStatus } = attempt.data
+    return httpStatus === null || httpStatus === 408 || httpStatus === 429 || httpStatus >= 500
   }
 
   async #handOver(): Promise<void> {
@@ -342,9 +409,8 @@ export class Run implements ActivationTarget {
     }
     const old = this.#generation
     this.#generation = swap.next
-    await old?.stop(`replaced by r${swap.next.activation}`)
-    if (this.#wanted !== 'run') await this.#rest()
     swap.settle(null)
+    await old?.stop(`replaced by r${swap.next.activation}`)
   }
 
   /** Waits, with no executor running, for something to change. */
@@ -352,13 +418,10 @@ export class Run implements ActivationTarget {
     await this.#rest()
     const wanted = this.#wanted
     const question = this.#question
-    this.state = state
-    while (this.#wanted === wanted && this.#question === question && this.#swap === null) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-        if (this.#wanted !== wanted || this.#question !== question || this.#swap !== null) resolve()
-      })
-    }
+    const isAsIs = () =>
+      this.#wanted === wanted && this.#question === question && this.#swap === null && !this.#isQuitting
+    if (isAsIs()) this.state = state
+    while (isAsIs()) await new Promise<void>((resolve) => (this.#wake = resolve))
   }
 
   async #rest(): Promise<void> {
@@ -367,9 +430,9 @@ export class Run implements ActivationTarget {
     await generation?.stop('at rest')
   }
 
-  /** A wait that a pause, a stop or a quit cuts short. */
+  /** A wait that whatever is asked for cuts short. */
   async #sleep(ms: number): Promise<void> {
-    if (ms <= 0 || this.#wanted !== 'run') return
+    if (ms <= 0 || this.#isAsked) return
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)
       this.#wake = () => {
@@ -379,43 +442,59 @@ export class Run implements ActivationTarget {
     })
   }
 
-  #ask(wanted: 'pause' | 'stop' | 'quit', state: RunState): void {
-    this.#wanted = wanted
-    this.state = state
-    this.#wake()
+  get #isAsked(): boolean {
+    return this.#wanted !== 'run' || this.#isQuitting || this.#swap !== null
+  }
+
+  /** Asks for the next safe point; a generation that does not come to one in time is ended by force. What comes of it shows in its turn. */
+  #drain(reason: keyof typeof drainMs): void {
     const generation = this.#generation
-    if (generation !== null) void generation.drain(wanted, drainMs[wanted]).catch(() => {})
+    const { turn } = this.#meter
+    if (generation === null) return
+    const drained = generation.drain(reason, drainMs[reason]).then(async ({ interrupted }) => {
+      if (interrupted && this.#meter.turn === turn) await generation.cancel(`no safe point was reached: ${reason}`)
+    })
+    drained.catch(() => {})
   }
 
   async #finish({ outcome, reason }: Over): Promise<void> {
+    this.#isOver = true
     this.state = 'stopping'
+    this.#refuseSwap()
     await this.#rest()
-    this.#swap?.settle(new KernelError('conflict', `${this.task} has ended: the change waits for the next task`))
-    this.#swap = null
-    const { provider } = this.#parts
-    const world = await this.#meter.save()
-    await provider.killAll(this.task)
-    const graded =
-      !this.#meter.hasWorld && outcome === 'failed'
-        ? null
-        : await grade(provider, this.#spec.pack, this.#folders(), this.task, world).catch((error: Error) => ({
-            reward: null,
-            details: { exitCode: null, output: '' },
-            error: error.message,
-          }))
     const drafts: EventDraft[] = []
+    const graded = this.#isStarted ? await this.#grade() : null
     if (graded !== null) drafts.push(this.#draft('task.graded', graded))
-    drafts.push(this.#draft('task.finished', { outcome, reason, progress: this.#meter.progress }))
-    drafts.push(this.#draft('sandbox.destroyed', { reason: 'the task has finished' }))
+    const actor = outcome === 'stopped' ? 'operator' : 'kernel'
+    drafts.push(this.#draft('task.finished', { outcome, reason, progress: this.#meter.progress }, { actor }))
+    if (this.#isStarted) drafts.push(this.#draft('sandbox.destroyed', { reason: 'the task has finished' }))
     await this.#parts.history.append(drafts)
     this.state = 'finished'
     this.reason = reason
   }
 
-  async #release(): Promise<void> {
-    await this.#rest().catch(() => {})
-    this.#swap?.settle(new KernelError('conflict', `${this.task} has ended`))
+  /** A grade that cannot be had is an event that says why, and keeps no task from ending. */
+  async #grade(): Promise<Grade | null> {
+    const { provider } = this.#parts
+    try {
+      // Nothing of the agent's goes on while its work is measured.
+      await provider.killAll(this.task)
+      const world = await this.#meter.save()
+      return await grade(provider, this.#pack, this.#folders(), this.task, world, this.#hurry.signal)
+    } catch (error) {
+      const why = this.#hurry.signal.aborted ? 'the app was closed while the grader ran' : (error as Error).message
+      return { reward: null, details: { exitCode: null, output: '' }, error: why }
+    }
+  }
+
+  #refuseSwap(): void {
+    this.#swap?.settle(new KernelError('conflict', `${this.task} has ended: the change waits for the next task`))
     this.#swap = null
+  }
+
+  async #release(): Promise<void> {
+    this.#refuseSwap()
+    await this.#rest().catch(() => {})
     await this.#meter.close().catch(() => {})
     await this.#parts.provider.killAll(this.task).catch(() => 0)
     this.#parts.gateway.closeBudget(this.task)
@@ -429,12 +508,19 @@ export class Run implements ActivationTarget {
     return draft(kind, data, { actor: 'kernel', agent: this.agent, task: this.task, run: 'task', ...header })
   }
 
-  async #append<K extends EventKind>(kind: K, data: EventData<K>, actor: Actor): Promise<number> {
-    const [event] = await this.#parts.history.append([this.#draft(kind, data, { actor })])
+  async #append<K extends EventKind>(
+    kind: K,
+    data: EventData<K>,
+    actor: Actor,
+    place: Partial<EventDraft> = {},
+  ): Promise<number> {
+    const [event] = await this.#parts.history.append([this.#draft(kind, data, { ...place, actor })])
     if (event === undefined) throw new KernelError('internal', `${kind} was not appended`)
     return event.seq
   }
 }
+
+const stoppedBy = 'stopped by the operator'
 
 /** @throws KernelError `unavailable`, with the reason and the one command that mends it. */
 export function requireBox(report: ProviderReport): void {
