@@ -41,10 +41,15 @@ export function Chart({ title, unit, summary, testId, height = 116, spec, legend
         <h2>{title}</h2>
         <span className="muted chart-unit">{unit}</span>
       </figcaption>
-      <Plot spec={spec} height={height} summary={summary} onCursor={setCursor} />
+      <Plot spec={spec} height={height} summary={`${summary}${spoken(spec.marks)}`} onCursor={setCursor} />
       <div className="chart-foot muted">{cursor === null ? legend : spec.describe(cursor)}</div>
     </figure>
   )
+}
+
+/** The marks in words, for a reader who cannot see them. */
+function spoken(marks: readonly Mark[]): string {
+  return marks.length === 0 ? '' : ` ${marks.map((mark) => mark.title).join('; ')}.`
 }
 
 function Plot(props: { spec: ChartSpec; height: number; summary: string; onCursor: (index: number | null) => void }) {

@@ -4,6 +4,7 @@ import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import type { EventKind } from '../../../kernel/wire/events.ts'
 import type { EventRow } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
+import { ScrollText } from '../../components/scroll-text.tsx'
 import { Empty, errorText, LoadError, Skeleton } from '../../components/states.tsx'
 import { TimeAgo } from '../../components/time.tsx'
 import { useDesk, useStatus } from '../../lib/desk.tsx'
@@ -190,9 +191,9 @@ function Inspector({ event, onClose }: { event: EventRow; onClose: () => void })
           ✕
         </button>
       </header>
-      <pre className="history-raw">
+      <ScrollText label="The event as stored" className="history-raw">
         <InertText text={JSON.stringify(event, null, 2)} />
-      </pre>
+      </ScrollText>
       {proof.data ? (
         <p className="mono history-proof">
           hash {proof.data.hash}

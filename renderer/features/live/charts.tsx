@@ -126,8 +126,9 @@ export function TokensChart({
     }
     return { spec, size }
   }, [steps, marks])
-  const read = steps.reduce((total, step) => total + step.cacheRead, 0)
-  const input = steps.reduce((total, step) => total + step.uncached + step.cacheRead + step.cacheWrite, 0)
+  const sum = (bucket: 'uncached' | 'cacheWrite' | 'cacheRead' | 'output') =>
+    steps.reduce((total, step) => total + step[bucket], 0)
+  const input = sum('uncached') + sum('cacheWrite') + sum('cacheRead')
   return (
     <Chart
       title="Input tokens"
@@ -136,14 +137,15 @@ export function TokensChart({
           per step <Simulated isSimulated={isSimulated} />
         </>
       }
-      summary={`Input tokens by step: ${tokens(input)} in all, ${tokens(read)} of them read from the cache.`}
+      summary={`Input tokens by step: ${tokens(input)} in all, ${tokens(sum('cacheRead'))} of them read from the cache.`}
       testId="tokens-chart"
       spec={spec}
       legend={
         <>
-          <Key token="--token-uncached" name="uncached" />
-          <Key token="--token-write" name="cache write" />
-          <Key token="--token-read" name="cache read" />
+          <Key token="--token-uncached" name={`uncached ${tokens(sum('uncached'))}`} />
+          <Key token="--token-write" name={`cache write ${tokens(sum('cacheWrite'))}`} />
+          <Key token="--token-read" name={`cache read ${tokens(sum('cacheRead'))}`} />
+          <span>output {tokens(sum('output'))}</span>
           {size > 1 && <span>largest of each {size} steps</span>}
         </>
       }

@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { EventRow } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
+import { ScrollText } from '../../components/scroll-text.tsx'
 import { errorText } from '../../components/states.tsx'
 import { Simulated } from '../../components/status.tsx'
 import { useDesk } from '../../lib/desk.tsx'
@@ -167,9 +168,9 @@ function Text({ label, text, blob }: { label: string; text: string | null; blob:
     <div className="drawer-text">
       <h3>{label}</h3>
       {shown !== null && (
-        <pre className="block">
+        <ScrollText label={label} className="block">
           <InertText text={shown} />
-        </pre>
+        </ScrollText>
       )}
       {typeof blob === 'string' && !whole.data && (
         <button type="button" className="button" disabled={whole.isPending} onClick={() => whole.mutate(blob)}>
@@ -195,9 +196,9 @@ function Raw({ events }: { events: readonly EventRow[] }) {
         </button>
       </p>
       {isOpen && (
-        <pre className="block">
+        <ScrollText label="Raw events" className="block">
           <InertText text={text} />
-        </pre>
+        </ScrollText>
       )}
     </div>
   )

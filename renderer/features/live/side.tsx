@@ -1,5 +1,6 @@
 import type { ActivationPoint, StepPoint } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
+import { ScrollText } from '../../components/scroll-text.tsx'
 import { useFrame } from '../../lib/desk.tsx'
 import type { Mark } from '../../lib/series.ts'
 import { ActivationTable } from './activation-table.tsx'
@@ -41,10 +42,9 @@ function Frame({ task }: { task: string }) {
   if (!text) return null
   return (
     <figure className="frame" data-testid="frame">
-      <figcaption className="sr">The world now</figcaption>
-      <pre>
+      <ScrollText label="The world now">
         <InertText text={text} />
-      </pre>
+      </ScrollText>
     </figure>
   )
 }

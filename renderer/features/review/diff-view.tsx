@@ -28,19 +28,24 @@ export function DiffView({ path, before, after, settings }: Props) {
   const [isApproximate, setApproximate] = useState(false)
   const isDark = useIsDark()
   const isOneSided = before === null || after === null
+  const sidesClass = before === null ? 'review-one-sided review-added' : isOneSided ? 'review-one-sided' : ''
 
   useEffect(() => {
     editor?.monaco.editor.setTheme(isDark ? 'exodesk-dark' : 'exodesk-light')
   }, [editor, isDark])
 
   useEffect(() => {
-    editor?.diff.updateOptions({
+    if (!editor) return
+    editor.diff.updateOptions({
       ignoreTrimWhitespace: settings.ignoreWhitespace,
       hideUnchangedRegions: { enabled: settings.hideUnchanged, contextLineCount: 4, minimumLineCount: 3 },
       renderSideBySide: settings.sideBySide && !isOneSided,
       useInlineViewWhenSpaceIsLimited: true,
     })
-  }, [editor, settings, isOneSided])
+    // After every change of options: the diff editor forgets the names of its sides.
+    editor.diff.getOriginalEditor().updateOptions({ ariaLabel: `${path}, before` })
+    editor.diff.getModifiedEditor().updateOptions({ ariaLabel: `${path}, after` })
+  }, [editor, settings, isOneSided, path])
 
   useEffect(() => {
     if (!editor) return
@@ -72,8 +77,6 @@ export function DiffView({ path, before, after, settings }: Props) {
           readOnly: true,
           originalEditable: false,
           domReadOnly: true,
-          originalAriaLabel: 'before',
-          modifiedAriaLabel: 'after',
           renderFinalNewline: 'on',
           automaticLayout: true,
           maxComputationTime: 5000,
@@ -118,7 +121,7 @@ export function DiffView({ path, before, after, settings }: Props) {
         <p className="tone-wait review-note">▲ Approximate diff: this file is too large to compare exactly.</p>
       )}
       {!editor && <Skeleton rows={8} />}
-      <div ref={host} className={isOneSided ? 'review-editor review-one-sided' : 'review-editor'} />
+      <div ref={host} className={`review-editor ${sidesClass}`} />
     </>
   )
 }

@@ -1,5 +1,6 @@
 import type { ProposalDetail } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
+import { ScrollText } from '../../components/scroll-text.tsx'
 import { CheckVerdict } from '../../components/status.tsx'
 import { duration } from '../../lib/format.ts'
 
@@ -63,9 +64,9 @@ function Details({ details }: { details: unknown }) {
   return (
     <details>
       <summary>details</summary>
-      <pre className="block">
+      <ScrollText label="Details" className="block">
         <InertText text={JSON.stringify(details, null, 2)} />
-      </pre>
+      </ScrollText>
     </details>
   )
 }

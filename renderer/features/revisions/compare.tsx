@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { RevisionRow } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
+import { ScrollText } from '../../components/scroll-text.tsx'
 import { Loaded } from '../../components/states.tsx'
 import { useDesk } from '../../lib/desk.tsx'
 import { costPerUnit, money, share, shortHash, signed, whole } from '../../lib/format.ts'
@@ -80,7 +81,7 @@ const maxLines = 2000
 function DiffText({ diff }: { diff: string }) {
   const lines = diff.split('\n')
   return (
-    <pre className="compare-diff">
+    <ScrollText label="Diff" className="compare-diff">
       {lines.slice(0, maxLines).map((line, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines of one text have no identity but their place.
         <div key={index} className={lineClass(line)}>
@@ -90,7 +91,7 @@ function DiffText({ diff }: { diff: string }) {
       {lines.length > maxLines && (
         <div className="tone-wait">▲ {lines.length - maxLines} more lines are not shown.</div>
       )}
-    </pre>
+    </ScrollText>
   )
 }
 

@@ -79,7 +79,7 @@ function Rows({ agent, rows }: { agent: string; rows: RevisionRow[] }) {
     {
       'Mod+Shift+b': () => {
         const row = rows[marked] ?? rows.find((each) => each.activation === picked[0])
-        if (row && row.activation !== active?.activation) setTarget(row)
+        if (row && row.revision !== active?.revision) setTarget(row)
       },
     },
     target === null,

@@ -106,7 +106,7 @@ export function Timeline(props: Props) {
                   <TimeAgo at={row.at} className="muted" />
                 </td>
                 <td className="figure">
-                  {row.activation !== active?.activation && (
+                  {row.revision !== active?.revision && (
                     <button
                       type="button"
                       className="button"
