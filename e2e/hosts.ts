@@ -1,14 +1,11 @@
 // The two hosts in which a person meets the desk, each started as built: headless in a browser, and Electron.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { _electron, chromium, type Page } from 'playwright-core'
+import { _electron, type Page } from 'playwright-core'
+import { root } from './exodesk.ts'
+import { chromiumMissing, launchChromium, startHeadless } from './headless.ts'
 
-const root = join(import.meta.dirname, '..')
-const chromiumPath = process.env.EXODESK_CHROMIUM ?? '/usr/bin/chromium'
 const electronFolder = process.env.ELECTRON_OVERRIDE_DIST_PATH
 
 export interface OpenDesk {
@@ -31,31 +28,16 @@ export const hosts: Host[] = [
 ]
 for (const { name, missing } of hosts) if (missing) console.warn(`skipped in ${name}: ${missing}`)
 
-export async function screenshot(page: Page, name: string): Promise<void> {
-  mkdirSync(join(root, 'test-output'), { recursive: true })
-  await page.screenshot({ path: join(root, 'test-output', `${name}.png`) })
-}
-
 async function openInChromium(): Promise<OpenDesk> {
   const data = mkdtempSync(join(tmpdir(), 'exodesk-e2e-'))
-  const headless = spawn(process.execPath, [join(root, 'dist', 'headless.cjs'), '--data', data], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const url = await new Promise<string>((resolve, reject) => {
-    createInterface(headless.stdout).once('line', resolve)
-    headless.once('exit', (code) => reject(new Error(`headless exited with ${code}`)))
-  })
-  const isRoot = process.getuid?.() === 0
-  const args = ['--disable-background-networking', ...(isRoot ? ['--no-sandbox'] : [])]
-  const browser = await chromium.launch({ executablePath: chromiumPath, args })
+  const headless = await startHeadless(data)
+  const browser = await launchChromium()
   const page = await browser.newPage()
   const complaints = collectComplaints(page)
-  await page.goto(url)
+  await page.goto(headless.url)
   const close = async () => {
     await browser.close()
-    const exited = once(headless, 'exit')
-    headless.kill()
-    await exited
+    await headless.stop()
     rmSync(data, { recursive: true, force: true })
   }
   return { page, complaints, close }
@@ -75,19 +57,13 @@ async function openInElectron(): Promise<OpenDesk> {
   return { page, complaints, close }
 }
 
-function collectComplaints(page: Page): string[] {
+export function collectComplaints(page: Page): string[] {
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text())
   })
   return complaints
-}
-
-function chromiumMissing(): string | null {
-  if (!existsSync(chromiumPath))
-    return `no Chromium at ${chromiumPath} (apt-get install chromium, or set EXODESK_CHROMIUM)`
-  return existsSync(join(root, 'dist', 'headless.cjs')) ? null : 'dist/ is not built (npm run build)'
 }
 
 function electronMissing(): string | null {

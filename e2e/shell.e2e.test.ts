@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hosts, type OpenDesk, screenshot } from './hosts.ts'
+import { hosts, type OpenDesk } from './hosts.ts'
+import { screenshot } from './look.ts'
 
 describe.each(hosts)('the shell in $name', ({ name, missing, open }) => {
   describe.skipIf(missing)('opened', () => {
