@@ -68,7 +68,8 @@ async function showUntilFinished(
   show: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const progress = new Progress(agent, () => performance.now())
+  const from = showAfter === undefined ? undefined : await desk.tasks.get({ task })
+  const progress = new Progress(agent, () => performance.now(), from)
   // The agent's, not the task's alone: verdicts and activations belong to the agent, and it has one running task.
   const events = await desk.events.follow({ after: showAfter ?? seq, agent }, { signal })
   try {

@@ -1,5 +1,5 @@
 import type { EventData, EventKind } from '../../kernel/wire/events.ts'
-import type { EventRow } from '../../kernel/wire/operator.ts'
+import type { EventRow, TaskSummary } from '../../kernel/wire/operator.ts'
 import { dollars, inert, percent, short } from './text.ts'
 
 /** Steps between two lines about steps, whatever time has passed. */
@@ -21,12 +21,22 @@ export class Progress {
   private cached = 0
   private costNanoUsd: number | null = 0
   private simulated = false
-  private progress: EventData<'task.progressed'> | null = null
+  private progress: TaskSummary['progress'] = null
   private tool = ''
 
-  constructor(agent: string, now: () => number) {
+  /** @param from where the figures stand before the first event that is fed in. */
+  constructor(agent: string, now: () => number, from?: Pick<TaskSummary, 'totals' | 'progress'>) {
     this.agent = agent
     this.now = now
+    if (from === undefined) return
+    const { totals } = from
+    this.step = totals.steps
+    this.shownStep = totals.steps
+    this.calls = totals.modelCalls
+    this.input = totals.uncached + totals.cacheRead + totals.cacheWrite
+    this.cached = totals.cacheRead
+    this.costNanoUsd = totals.costNanoUsd
+    this.progress = from.progress
   }
 
   /** The line that an event gives rise to, or null. */
@@ -60,7 +70,7 @@ export class Progress {
     const parts = [
       `step ${this.step}`,
       progress && amount(progress),
-      `${this.calls} model calls`,
+      this.calls !== this.step && `${this.calls} model calls`,
       this.input > 0 && `${percent(this.cached / this.input)} cached`,
       dollars(this.costNanoUsd, this.simulated),
       this.tool !== '' && `last tool ${inert(this.tool, 40)}`,

@@ -1,9 +1,12 @@
 import type { TaskSummary } from '../../kernel/wire/operator.ts'
+import type { Desk } from '../host-client.ts'
 import { BadArguments, type Command, Ended, type ExitCode, exitCode, parseCommand } from './command.ts'
 import { type OpenDesk, openDesk, openRunningDesk } from './desk.ts'
 import { followTask, untilStill } from './follow-task.ts'
 import { amount } from './progress.ts'
 import { dollars, inert, note, say, sayJson, table, time } from './text.ts'
+
+const pollMs = 100
 
 export const tasks: Command = {
   synopsis: '[--agent A]',
@@ -80,7 +83,8 @@ export const resume: Command = {
     const { task, dataDir, json, data } = taskArguments(args)
     return withDesk(await openDesk(dataDir, { proceed: true }), async (open) => {
       const { desk, isOwn } = open
-      const before = await afterStarting(open, task)
+      // In a host that was opened just now, a task first takes up its box and its world.
+      const before = await once(desk, task, (state) => state !== 'starting')
       if (before.state === 'finished')
         throw new Ended(
           exitCode.doesNotHold,
@@ -88,7 +92,7 @@ export const resume: Command = {
         )
       const { lastSeq } = await desk.host.status()
       if (before.state === 'paused') await desk.tasks.resume({ task })
-      if (!isOwn) return told(task, (await desk.tasks.get({ task })).state, json)
+      if (!isOwn) return told(task, (await once(desk, task, (state) => state !== 'paused')).state, json)
       const { events } = await desk.events.read({ task, kinds: ['task.created'], limit: 1 })
       const seq = events[0]?.seq ?? 0
       return followTask(open, { task, agent: before.agent, seq, showAfter: lastSeq, json, dataDir: data })
@@ -102,7 +106,7 @@ export const stop: Command = {
   async run(args) {
     const { task, dataDir, json } = taskArguments(args)
     return withDesk(await openDesk(dataDir, { proceed: true }), async (open) => {
-      await afterStarting(open, task)
+      await once(open.desk, task, (state) => state !== 'starting')
       await open.desk.tasks.stop({ task })
       return told(task, (await untilStill(open.desk, task))?.state ?? 'stopping', json)
     })
@@ -145,12 +149,12 @@ function told(task: string, state: string, json: boolean): ExitCode {
   return exitCode.done
 }
 
-/** In a host that was opened just now, a task first takes up its box and its world. */
-async function afterStarting({ desk }: OpenDesk, task: string): Promise<TaskSummary> {
+/** The task as soon as its state is one that `holds`. */
+async function once(desk: Desk, task: string, holds: (state: TaskSummary['state']) => boolean): Promise<TaskSummary> {
   for (;;) {
     const now = await desk.tasks.get({ task })
-    if (now.state !== 'starting') return now
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    if (holds(now.state)) return now
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
 }
 
