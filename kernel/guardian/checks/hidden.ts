@@ -23,7 +23,8 @@ const kinds: [what: string, pattern: RegExp][] = [
   ['a control character', /(?![\t\n])\p{Cc}/u],
   ['an invisible format character', /\p{Cf}/u],
   ['a private or unassigned character', /[\p{Co}\p{Cn}]/u],
-  ['a space that is not a plain one', /(?! )\p{Zs}/u],
+  // Braille without dots and a note without a head are drawn as nothing.
+  ['a space that is not a plain one', /(?! )\p{Zs}|[\u2800\u{1d159}]/u],
 ]
 
 /** The first ten. */

@@ -42,6 +42,7 @@ describe('a character that a reviewer cannot see', () => {
     ['a private-use character', 0xe000, 'private'],
     ['a no-break space', 0x00a0, 'space'],
     ['an ideographic space', 0x3000, 'space'],
+    ['a blank of Braille', 0x2800, 'space'],
   ])('is found: %s', async (_name, point, what) => {
     const text = `const a = 1\nconst b = "x${code(point)}y"\n`
     const hex = `U+${point.toString(16).toUpperCase().padStart(4, '0')}`
@@ -56,6 +57,47 @@ describe('a character that a reviewer cannot see', () => {
 
   it('is none of what people write: letters of any script, signs, tabs, plain emoji', () => {
     expect(hiddenCharacters('\tnaïve Ωμέγα 漢字 हिन्दी → “quoted” – 🎉\n')).toEqual([])
+  })
+})
+
+describe('a word that passes for another', () => {
+  const cyrillic = { a: code(0x430), copy: code(0x441, 0x43e, 0x440, 0x443) }
+  it.each([
+    ['Latin with a Cyrillic letter', `const p${cyrillic.a}th = 1`, 'U+0430'],
+    ['Latin with a Greek letter', `const n${code(0x3bf)}nce = 1`, 'U+03BF'],
+    ['Latin with a phonetic letter', `const ${code(0x261)}rant = 1`, 'U+0261'],
+    ['full-width letters', `const ${code(0xff41, 0xff42)} = 1`, 'U+FF41'],
+    ['mathematical letters', `const ${code(0x1d41a)} = 1`, 'U+1D41A'],
+    ['a key in a string', `rules['${cyrillic.a}llow'] = 1`, 'U+0430'],
+    ['a whole word, where the tree has the Latin one', `${cyrillic.copy}()\nfunction copy() {}`, 'U+0441'],
+  ])('is found in a program: %s', async (_name, text, hex) => {
+    const { verdict: outcome, summary } = await verdict(main, { path: 'b.ts', text })
+    expect(outcome).toBe('fail')
+    expect(summary).toContain(`b.ts: line 1 has a word with a letter that looks like another (${hex})`)
+  })
+
+  it('is found in the name of a file', async () => {
+    const { summary } = await verdict(main, { path: `m${cyrillic.a}in.ts`, text: '' })
+    expect(summary).toContain('its name has a letter that looks like another')
+  })
+
+  it('is found where two forms of one letter differ', async () => {
+    const { summary } = await verdict(main, { path: 'b.ts', text: 'const cafe\u0301 = 1' })
+    expect(summary).toContain('normal form C')
+  })
+
+  it.each([
+    [
+      'other alphabets',
+      `// ${code(0x43f, 0x440, 0x438, 0x432, 0x435, 0x442)}, \u03b1 and \u03b2; \u4f60\u597dTypeScript; na\u00efve; 5 \u00b5s`,
+    ],
+    ['a word that the tree does not have in Latin', `// ${cyrillic.copy}`],
+  ])('is none of these: %s', async (_name, text) => {
+    expect(await verdict(main, { path: 'b.ts', text })).toMatchObject({ verdict: 'pass' })
+  })
+
+  it('is the matter of programs, not of prose', async () => {
+    expect(await verdict(main, { path: 'b.md', text: `p${cyrillic.a}th` })).toMatchObject({ verdict: 'pass' })
   })
 })
 

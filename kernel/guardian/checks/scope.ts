@@ -1,6 +1,7 @@
 import type { IntakeProblem, TreeFile } from '../../sandbox/sandbox.ts'
 import { type Check, fail, pass } from './check.ts'
 import { hiddenCharacters } from './hidden.ts'
+import { latinWords, lookalikes } from './lookalikes.ts'
 
 const scopeLimits = {
   files: 500,
@@ -21,9 +22,10 @@ export const kernelFileNames: readonly string[] = ['package.json', 'wire.d.ts', 
 /** Whether the tree can be a policy at all, and whether a person can see all that it says. */
 export const scope: Check = {
   name: 'scope',
-  rules: { version: 1, ...scopeLimits, allowedExtensions },
+  rules: { version: 2, ...scopeLimits, allowedExtensions },
   async run({ files, base, recurrences }) {
-    const problems = [...treeProblems(files), ...files.flatMap(textProblems)]
+    const latin = latinWords(files)
+    const problems = [...treeProblems(files), ...files.flatMap((file) => textProblems(file, latin))]
     const sizeBytes = files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
     const before = new Map(base.map(({ path, text }) => [path, text]))
     const changed = files.filter(({ path, text }) => before.get(path) !== text).length
@@ -92,11 +94,18 @@ function nameFault(path: string): string | null {
 }
 
 /** What would let a text say one thing to a reader and another to the machine. */
-function textProblems({ path, text }: TreeFile): IntakeProblem[] {
-  const problems: IntakeProblem[] = hiddenCharacters(text).map(({ line, codePoint, what }) => ({
+function textProblems({ path, text }: TreeFile, latin: ReadonlySet<string>): IntakeProblem[] {
+  // What prose says to its reader is what it says; a program's words are compared by a machine.
+  const isCode = /\.(ts|json)$/.test(path)
+  const alike = isCode ? lookalikes(text, latin) : []
+  const problems: IntakeProblem[] = [...hiddenCharacters(text), ...alike].map(({ line, codePoint, what }) => ({
     path,
     problem: `line ${line} has ${what} (${codePoint}): write it as an escape, or leave it out`,
   }))
+  if (isCode && text.normalize('NFC') !== text)
+    problems.push({ path, problem: 'is not in Unicode normal form C: two words of it may look the same' })
+  if (lookalikes(path, latin).length > 0)
+    problems.push({ path: escapeText(path), problem: 'its name has a letter that looks like another' })
   const long = text.split('\n').findIndex((line) => line.length > scopeLimits.lineCharacters)
   if (long >= 0)
     problems.push({
