@@ -83,20 +83,46 @@ export interface Kernel {
  * @throws KernelError `conflict` (another host holds the data directory), `internal` or `unavailable` (the store; says what to do).
  */
 export async function openKernel(config: KernelConfig): Promise<Kernel> {
+  const opened: Closing[] = []
+  try {
+    return await assemble(config, opened)
+  } catch (error) {
+    await closeAll(opened).catch(() => {})
+    throw error
+  }
+}
+
+/** Undoes one thing that was opened. */
+type Closing = () => Promise<void> | void
+
+/** In reverse order; what cannot be closed keeps nothing else from it. @throws the first error, once all is closed. */
+async function closeAll(opened: Closing[]): Promise<void> {
+  const errors: unknown[] = []
+  for (const close of opened.splice(0).reverse()) {
+    try {
+      await close()
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  if (errors.length > 0) throw errors[0]
+}
+
+/** @param opened gets what is to be closed, in order of opening. */
+async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel> {
   const clock = config.clock ?? systemClock
   const startedAt = clock.now()
   const boxesDir = join(config.dataDir, 'boxes')
   const { resources } = config
   const lock = holdLock(config.dataDir)
+  opened.push(() => lock.release())
   const history = await openHistory({
     dataDir: config.dataDir,
     clock,
     version: config.version,
     ...(resources.writer === undefined ? {} : { writerUrl: resources.writer }),
-  }).catch((error: unknown) => {
-    lock.release()
-    throw error
   })
+  opened.push(() => history.close())
   await mkdir(boxesDir, { recursive: true })
   const provider = localProvider({
     boxesDir,
@@ -104,6 +130,7 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
     checkerMounts: resources.checker,
     clock,
   })
+  opened.push(() => provider.close())
   const cards = createModelCards()
   const keys = keysFromEnvironment(config.env)
   const counter = createTokenCounter()
@@ -128,6 +155,7 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
     tokens: counter,
     policy: () => guardian,
   })
+  opened.push(() => executors.close())
   const guardian = await createGuardian({
     history,
     revisions,
@@ -138,6 +166,7 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
     intake: { intakePolicy, layPolicy },
     probationSteps: config.probationSteps ?? 10,
   })
+  opened.push(() => guardian.close())
   const simulatedNames = new Set(config.simulator.models.map((model) => model.name))
   const tasks = await createTasks({
     history,
@@ -151,15 +180,29 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
     turnLimits: config.turnLimits ?? { maxSteps: 50, maxMs: 30 * 60_000 },
     seed: () => readSeed(resources.seed),
     isSimulated: (name) => simulatedNames.has(name),
+    requireKey(variable) {
+      if (keys.get(variable) === null)
+        throw new KernelError(
+          'unavailable',
+          `the environment variable ${variable} holds no key: set it and start the app again`,
+        )
+    },
     async resolveModel(choice, seed) {
       if (!choice.simulated) return choice
-      const { origin } = await config.simulator.start()
-      const baseUrl = `${origin}/seed/${seed}/v1`
-      const answer = await fetch(`${baseUrl}/models`, { redirect: 'error', signal: AbortSignal.timeout(10_000) })
-      cards.add(parseModelCards(await answer.json()))
-      return { ...choice, baseUrl }
+      try {
+        const { origin } = await config.simulator.start()
+        const baseUrl = `${origin}/seed/${seed}/v1`
+        const answer = await fetch(`${baseUrl}/models`, { redirect: 'error', signal: AbortSignal.timeout(10_000) })
+        cards.add(parseModelCards(await answer.json()))
+        return { ...choice, baseUrl }
+      } catch (error) {
+        throw new KernelError('unavailable', `the simulator cannot be used: ${(error as Error).message}`, {
+          cause: error,
+        })
+      }
     },
   })
+  opened.push(() => tasks.close())
 
   let recovered: HostStatus['recovered'] = null
   let verified = await verifyQuickly()
@@ -184,9 +227,11 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
     const work = await tasks.recover()
     const policy = await guardian.recover()
     const closed = work.openCallsClosed + work.turnsInterrupted + policy.activationsResolved + policy.checksRestarted
-    if (work.tasks.length === 0 && closed + boxesReaped === 0) return null
+    // After an orderly end nothing is recovered: what was not over goes on, and that shows in the task itself.
+    if (closed + boxesReaped === 0) return null
+    const goingOn = (config.proceed ?? true) ? work.tasks.filter((task) => !work.resting.includes(task)) : []
     const parts = [
-      work.tasks.length > 0 && `${work.tasks.join(', ')} ${work.tasks.length === 1 ? 'goes' : 'go'} on`,
+      goingOn.length > 0 && `${goingOn.join(', ')} ${goingOn.length === 1 ? 'goes' : 'go'} on`,
       work.turnsInterrupted > 0 && `${count(work.turnsInterrupted, 'turn')} had been interrupted`,
       work.openCallsClosed > 0 && `${count(work.openCallsClosed, 'tool call')} closed with unknown effect`,
       policy.activationsResolved > 0 && `${count(policy.activationsResolved, 'activation')} resolved`,
@@ -224,12 +269,12 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
 
   async function status(): Promise<HostStatus> {
     const midnight = new Date(clock.now()).setHours(0, 0, 0, 0)
-    const [sandbox, today, waiting, all] = await Promise.all([
+    const [sandbox, today, waiting] = await Promise.all([
       provider.report(),
       history.totals({ sinceMs: midnight }),
       guardian.list({ waiting: true }),
-      tasks.list(),
     ])
+    const all = tasks.states()
     const input = today.uncached + today.cacheRead + today.cacheWrite
     const running = all.filter((task) => task.state !== 'finished')
     return {
@@ -249,7 +294,7 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
       running: running.filter((task) => task.state !== 'paused' && task.state !== 'interrupted').length,
       decisions: waiting.length,
       todayNanoUsd: today.costNanoUsd,
-      todaySimulated: all.some((task) => task.model.simulated && task.lastEventAt >= midnight),
+      todaySimulated: all.some((task) => task.simulated && task.lastEventAt >= midnight),
       cachedShare: input === 0 ? null : today.cacheRead / input,
       models: config.simulator.models.map((model) => ({ ...model, simulated: true })),
       unattended: running.some((task) => task.approve === 'all'),
@@ -298,14 +343,7 @@ export async function openKernel(config: KernelConfig): Promise<Kernel> {
     history,
     tasks,
     status,
-    async close() {
-      await tasks.close()
-      await guardian.close()
-      await executors.close()
-      await provider.close()
-      await history.close()
-      lock.release()
-    },
+    close: () => closeAll(opened),
   }
 }
 

@@ -136,7 +136,7 @@ export interface History {
   get(view: View, seq: number): Promise<Event | null>
   read(view: View, options?: ReadOptions): Promise<Page>
   /** Case-insensitive substring search over data, newest first. */
-  search(view: View, text: string, options?: Pick<ReadOptions, 'task' | 'limit' | 'before'>): Promise<Page>
+  search(view: View, text: string, options?: Omit<ReadOptions, 'order'>): Promise<Page>
   /** Every event after `after`, in order, without gap or repetition, first from disk, then live. Ends when `signal` aborts. */
   follow(view: View, options: { after: number; task?: string; signal: AbortSignal }): AsyncIterable<Event[]>
   /** Called after each commit, in order, with what it added. Returns its undoing. */

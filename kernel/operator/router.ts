@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { implement, ORPCError } from '@orpc/server'
 import { KernelError, publicError } from '../errors.ts'
 import type { Guardian } from '../guardian/guardian.ts'
@@ -76,15 +77,26 @@ export function createRouter(parts: OperatorParts) {
     host: {
       status: os.host.status.handler(() => parts.status()),
       pauseAll: os.host.pauseAll.handler(async () => {
-        const running = (await tasks.list()).filter((task) => task.state === 'running' || task.state === 'waiting')
-        await Promise.all(running.map((task) => tasks.pause(task.task, 'operator', 'paused with all others')))
-        return { paused: running.map((task) => task.task) }
+        const running = tasks.states().filter(({ state }) => ['starting', 'running', 'waiting'].includes(state))
+        const paused = await Promise.all(
+          running.map(({ task }) =>
+            tasks.pause(task, 'operator', 'paused with all others').then(
+              () => task,
+              (error: unknown) => {
+                // One that has ended meanwhile needs no pause.
+                if (error instanceof KernelError && error.code === 'conflict') return null
+                throw error
+              },
+            ),
+          ),
+        )
+        return { paused: paused.filter((task) => task !== null) }
       }),
     },
     packs: { list: os.packs.list.handler(() => parts.packs()) },
     agents: {
       list: os.agents.list.handler(async () => {
-        const all = await tasks.list()
+        const all = tasks.states()
         const created = await everyEvent(history, 'agent.created')
         return Promise.all(
           created.map(async (event) => {
@@ -129,9 +141,13 @@ export function createRouter(parts: OperatorParts) {
       report: os.tasks.report.handler(async ({ input }) => {
         const scope =
           input.task === undefined ? (input.agent === undefined ? {} : { agent: input.agent }) : { task: input.task }
-        const own = (await tasks.list()).filter((task) =>
-          input.task === undefined ? input.agent === undefined || task.agent === input.agent : task.task === input.task,
-        )
+        const own = tasks
+          .states()
+          .filter((task) =>
+            input.task === undefined
+              ? input.agent === undefined || task.agent === input.agent
+              : task.task === input.task,
+          )
         if (input.task !== undefined && own.length === 0)
           throw new KernelError('not-found', `there is no task ${input.task}`)
         const [total, byModel, byTool] = await Promise.all([
@@ -147,18 +163,19 @@ export function createRouter(parts: OperatorParts) {
           byTool,
           cacheBreaks: perTask === null ? [] : await history.cacheBreaks(perTask, 100),
           repeatedCalls: perTask === null ? [] : await history.repeatedCalls(perTask, 50),
-          simulated: own.some((task) => task.model.simulated),
+          simulated: own.some((task) => task.simulated),
         }
       }),
     },
     events: {
       read: os.events.read.handler(async ({ input }) => {
-        const { agent, text, ...options } = input
+        const { agent, text, order, ...options } = input
         const view: View = { agent: agent ?? null }
+        // A search is newest first, whatever the order.
         const page =
           text === undefined || text === ''
-            ? await history.read(view, options)
-            : await history.search(view, text, { task: options.task, limit: options.limit, before: options.before })
+            ? await history.read(view, { ...options, order })
+            : await history.search(view, text, options)
         return { events: page.events.map(row), next: page.next }
       }),
       get: os.events.get.handler(async ({ input }) => {
@@ -179,9 +196,8 @@ export function createRouter(parts: OperatorParts) {
         const bytes = await history.getBlob(input.hash)
         const offset = input.offset ?? 0
         const part = bytes.subarray(offset, offset + (input.length ?? 262_144))
-        const text = part.toString('utf8')
-        const binary = Buffer.from(text, 'utf8').length !== part.length
-        return { text: binary ? part.toString('base64') : text, totalBytes: bytes.length, binary }
+        const text = textOf(part, offset + part.length < bytes.length)
+        return { text: text ?? part.toString('base64'), totalBytes: bytes.length, binary: text === null }
       }),
     },
     proposals: {
@@ -234,6 +250,15 @@ export type OperatorRouter = ReturnType<typeof createRouter>
 function row(event: Event): EventRow {
   const { prevHash: _prevHash, hash: _hash, ...shown } = event
   return shown as unknown as EventRow
+}
+
+/** Null where the bytes are not UTF-8. A character that the end of a range cuts is left to the next range. */
+function textOf(bytes: Buffer, isCut: boolean): string | null {
+  for (let cut = 0; cut <= (isCut ? 3 : 0); cut += 1) {
+    const part = bytes.subarray(0, bytes.length - cut)
+    if (isUtf8(part)) return part.toString('utf8')
+  }
+  return null
 }
 
 function cachedShare(usage: { uncached: number; cacheRead: number; cacheWrite: number }): number | null {

@@ -49,7 +49,7 @@ export function createQueries(db: Connection, dataDir: string) {
   const methods = {
     read: (view: PageView, options: PageOptions): PageRows => page(view, options),
 
-    search(view: PageView, text: string, options: Pick<PageOptions, 'task' | 'limit' | 'before'>): PageRows {
+    search(view: PageView, text: string, options: Omit<PageOptions, 'order'>): PageRows {
       // As it stands in the payload: JSON with its escapes.
       const folded = JSON.stringify(text).slice(1, -1).toLowerCase()
       return page(view, { ...options, order: 'desc' }, { sql: 'contains(data, ?)', value: folded })

@@ -1,5 +1,8 @@
-import { chmod, chown, cp, lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { KernelError } from '../errors.ts'
+import { copyFolder } from './copy.ts'
+import type { Pack } from './pack.ts'
 
 /** Host folders of one task, all below DATA/boxes/tasks/T-n. Nothing else of the data directory is ever mounted for it. */
 export interface TaskFolders {
@@ -9,14 +12,29 @@ export interface TaskFolders {
   policy: string
   journal: string
   socket: string
-  /** Copy of the world program, so that what runs does not change when the pack does. */
+  /** Copies of the pack's programs and facts: what runs and grades does not change, or go, when the pack does. */
   program: string
+  tests: string
+  pack: string
   /** Holds bin/, the commands that the world offers: all of it that the task sandbox sees. */
   commands: string
+  grading: string
 }
 
 /** Uid and gid that boxes run as where the kernel is root; an ordinary user's boxes run as that user. */
-const boxUid = 65534
+const boxOwner = process.getuid?.() === 0 ? 65534 : null
+const places = ['task', 'home', 'opt', 'tmp']
+/** What a box calls them. */
+const homeAt = '/home/agent'
+
+const packLimits = { links: 'refuse', maxBytes: 1024 ** 3, maxEntries: 50_000, owner: null, isPublic: true } as const
+const stateLimits = {
+  links: 'keep',
+  maxBytes: 8 * 1024 ** 3,
+  maxEntries: 500_000,
+  owner: boxOwner,
+  isPublic: false,
+} as const
 
 export function taskFolders(boxesDir: string, task: string): TaskFolders {
   const base = join(boxesDir, 'tasks', task)
@@ -27,76 +45,101 @@ export function taskFolders(boxesDir: string, task: string): TaskFolders {
     journal: join(base, 'journal'),
     socket: join(base, 'socket'),
     program: join(base, 'program'),
+    tests: join(base, 'tests'),
+    pack: join(base, 'pack.json'),
     commands: join(base, 'commands'),
+    grading: join(base, 'grading'),
   }
 }
 
 async function own(path: string): Promise<void> {
   await chmod(path, 0o755)
-  if (process.getuid?.() === 0) await chown(path, boxUid, boxUid)
-}
-
-/** Makes the folders of a new task and copies the pack's environment into the workdir, before anything of the agent's runs. */
-export async function createFolders(
-  folders: TaskFolders,
-  environment: string | null,
-  program: string | null,
-): Promise<void> {
-  for (const dir of [folders.base, folders.root, folders.policy, folders.journal, folders.socket])
-    await mkdir(dir, { recursive: true })
-  for (const place of ['task', 'home', 'opt', 'tmp']) {
-    await mkdir(join(folders.root, place), { recursive: true })
-    await own(join(folders.root, place))
-  }
-  for (const dir of [folders.policy, folders.journal, folders.socket]) await own(dir)
-  if (program !== null) {
-    await rm(folders.program, { recursive: true, force: true })
-    await cp(program, folders.program, { recursive: true, dereference: true })
-    await cp(join(program, 'bin'), join(folders.commands, 'bin'), { recursive: true, dereference: true })
-  }
-  if (environment !== null) {
-    const skip = new Set(['Dockerfile', 'docker-compose.yaml'])
-    await cp(environment, join(folders.root, 'task'), {
-      recursive: true,
-      filter: (source) => !skip.has(source.slice(environment.length + 1)),
-    })
-    await chownAll(join(folders.root, 'task'))
-  }
-}
-
-async function chownAll(dir: string): Promise<void> {
-  if (process.getuid?.() !== 0) return
-  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
-    if (entry.isFile() || entry.isDirectory()) await chown(join(entry.parentPath, entry.name), boxUid, boxUid)
-  }
-  await chown(dir, boxUid, boxUid)
+  if (boxOwner !== null) await chown(path, boxOwner, boxOwner)
 }
 
 /**
- * Copies the final state for the grader. Links are copied as links and special files are left out: nothing that
- * the agent planted is followed. Call it only when no box of the task runs.
+ * Makes the folders of a new task and lays the pack's environment into /task, before anything of the agent's runs.
+ * Returns the pack as it is kept for this task. An earlier try that was cut short is written over.
+ * @throws KernelError `invalid` (a part of the pack is too large, or holds a link where none may be).
+ */
+export async function createFolders(folders: TaskFolders, pack: Pack): Promise<Pack> {
+  await rm(folders.root, { recursive: true, force: true })
+  for (const dir of [folders.policy, folders.journal, folders.socket]) await mkdir(dir, { recursive: true })
+  for (const place of places) await mkdir(join(folders.root, place), { recursive: true })
+  if (pack.environment !== null)
+    await copyFolder('the environment of the pack', pack.environment, join(folders.root, 'task'), {
+      ...packLimits,
+      links: 'keep',
+      owner: boxOwner,
+      without: ['Dockerfile', 'docker-compose.yaml'],
+    })
+  await makeWorkdir(folders.root, pack.workdir)
+  for (const dir of [folders.policy, folders.journal, folders.socket]) await own(dir)
+  for (const place of places) await own(join(folders.root, place))
+  return keep(folders, pack)
+}
+
+async function makeWorkdir(root: string, workdir: string): Promise<void> {
+  let host = root
+  for (const step of workdir.replace(homeAt, '/home').split('/').filter(Boolean)) {
+    host = join(host, step)
+    // A link of the pack's in its place is left as it is: mkdir does not go through it.
+    const isNew = await mkdir(host).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EEXIST') return false
+        throw error
+      },
+    )
+    if (isNew) await own(host)
+  }
+}
+
+async function keep(folders: TaskFolders, pack: Pack): Promise<Pack> {
+  for (const dir of [folders.program, folders.commands, folders.tests]) await rm(dir, { recursive: true, force: true })
+  if (pack.world !== null) {
+    await copyFolder('the world of the pack', pack.world.dir, folders.program, packLimits)
+    await mkdir(folders.commands)
+    await copyFolder('bin/ of the world', join(pack.world.dir, 'bin'), join(folders.commands, 'bin'), packLimits)
+  }
+  if (pack.tests !== null) await copyFolder('the tests of the pack', pack.tests, folders.tests, packLimits)
+  const kept: Pack = {
+    ...pack,
+    environment: null,
+    tests: pack.tests === null ? null : folders.tests,
+    world: pack.world === null ? null : { ...pack.world, dir: folders.program },
+  }
+  await writeFile(folders.pack, JSON.stringify(kept))
+  return kept
+}
+
+/** The pack as it was when the task was started. @throws KernelError `unavailable` where the task's folder is gone. */
+export async function keptPack(folders: TaskFolders): Promise<Pack> {
+  try {
+    return JSON.parse(await readFile(folders.pack, 'utf8')) as Pack
+  } catch (error) {
+    throw new KernelError('unavailable', `the folder of the task, ${folders.base}, cannot be used`, { cause: error })
+  }
+}
+
+/**
+ * Copies the final state for the grader, as the agent's user owns it. Nothing that the agent planted is followed.
+ * Call it only when no box of the task runs.
+ * @throws KernelError `invalid` (larger than what is graded).
  */
 export async function copyForGrading(
   folders: TaskFolders,
   tests: string,
   world: string | null,
 ): Promise<{ root: string; tests: string; logs: string }> {
-  const base = join(folders.base, 'grading')
+  const base = folders.grading
   await rm(base, { recursive: true, force: true })
   const graded = { root: join(base, 'root'), tests: join(base, 'tests'), logs: join(base, 'logs') }
   await mkdir(graded.logs, { recursive: true })
-  await cp(folders.root, graded.root, {
-    recursive: true,
-    verbatimSymlinks: true,
-    dereference: false,
-    filter: async (source) => {
-      const entry = await lstat(source)
-      return entry.isFile() || entry.isDirectory() || entry.isSymbolicLink()
-    },
-  })
-  await cp(tests, graded.tests, { recursive: true })
+  await copyFolder('the final state of the sandbox', folders.root, graded.root, stateLimits)
+  await copyFolder('the tests of the pack', tests, graded.tests, packLimits)
   if (world !== null) await writeFile(join(graded.tests, 'world.json'), world)
   await own(graded.logs)
-  for (const place of ['task', 'home', 'opt', 'tmp']) await own(join(graded.root, place))
+  for (const place of places) await own(join(graded.root, place))
   return graded
 }

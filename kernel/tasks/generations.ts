@@ -1,6 +1,7 @@
 import { KernelError } from '../errors.ts'
 import type { Executors, Generation, TaskContext } from '../executor/executor.ts'
 import type { Guardian } from '../guardian/guardian.ts'
+import type { ProviderReport } from '../sandbox/sandbox.ts'
 
 /** What a run does next about its executor. */
 export type Next =
@@ -23,7 +24,7 @@ export async function startActive({ guardian, executors }: Parts, agent: string,
   } catch (error) {
     if (!(error instanceof KernelError) || error.code !== 'unavailable' || error.details?.stage === undefined)
       throw error
-    const kind = error.details.stage === 'handshake' && error.details.exitCode === null ? 'hang' : 'crash'
+    const kind = error.details.timedOut === true ? 'hang' : 'crash'
     return decide(guardian, agent, { task: task.task, ...active, kind, detail: error.message })
   }
 }
@@ -56,4 +57,11 @@ async function decide(
   return decision.action === 'give-up'
     ? { kind: 'give-up', reason: decision.reason }
     : { kind: 'again', delayMs: decision.delayMs }
+}
+
+/** @throws KernelError `unavailable`, with the reason and the one command that mends it. */
+export function requireBox(report: ProviderReport): void {
+  if (report.available) return
+  const fix = report.fix === undefined ? '' : `. To mend it: ${report.fix}`
+  throw new KernelError('unavailable', `no sandbox can be had: ${report.reason ?? report.detail}${fix}`)
 }

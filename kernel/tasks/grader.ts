@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SandboxProvider } from '../sandbox/sandbox.ts'
 import { copyForGrading, type TaskFolders } from './folders.ts'
@@ -14,7 +14,8 @@ export interface Grade {
 
 /**
  * Runs the pack's tests in a fresh box on a copy of the final state, the tests added after. `world` is the measured state of
- * the world, put beside the tests. Call it only when no box of the task runs.
+ * the world, put beside the tests. Call it only when no box of the task runs. Null: the pack has no grader.
+ * @throws KernelError `cancelled` (the signal), `unavailable` (no box), `invalid` (more than can be graded).
  */
 export async function grade(
   provider: SandboxProvider,
@@ -22,9 +23,24 @@ export async function grade(
   folders: TaskFolders,
   label: string,
   world: string | null,
+  signal?: AbortSignal,
 ): Promise<Grade | null> {
   if (pack.tests === null) return null
-  const copy = await copyForGrading(folders, pack.tests, world)
+  try {
+    return await gradeCopy(provider, pack, await copyForGrading(folders, pack.tests, world), label, signal)
+  } finally {
+    // What the agent named its folders may be more than can be removed in one go: that is no fault of the grade.
+    await rm(folders.grading, { recursive: true, force: true }).catch(() => {})
+  }
+}
+
+async function gradeCopy(
+  provider: SandboxProvider,
+  pack: Pack,
+  copy: { root: string; tests: string; logs: string },
+  label: string,
+  signal?: AbortSignal,
+): Promise<Grade> {
   const run = await provider.run(
     {
       profile: 'verifier',
@@ -34,7 +50,7 @@ export async function grade(
       cwd: pack.workdir,
       timeoutMs: pack.verifierTimeoutMs,
     },
-    { outputBytes: 16_384 },
+    { outputBytes: 16_384, ...(signal === undefined ? {} : { signal }) },
   )
   const details = {
     exitCode: run.exitCode,
@@ -54,16 +70,18 @@ async function readReward(logs: string): Promise<number | string> {
   }
   const json = await readSmall(join(logs, 'reward.json'))
   if (json === null) return 'the grader wrote neither reward.txt nor reward.json'
+  let parsed: unknown
   try {
-    const values = Object.values(JSON.parse(json) as Record<string, unknown>).filter(
-      (value) => typeof value === 'number',
-    )
-    return values.length > 0
-      ? values.reduce((sum, value) => sum + value, 0) / values.length
-      : 'reward.json holds no number'
+    parsed = JSON.parse(json)
   } catch {
     return 'reward.json is not JSON'
   }
+  const given = typeof parsed === 'object' && parsed !== null ? { ...parsed } : {}
+  if ('reward' in given && typeof given.reward === 'number') return given.reward
+  const values = Object.values(given).filter((value) => typeof value === 'number')
+  return values.length > 0
+    ? values.reduce((sum, value) => sum + value, 0) / values.length
+    : 'reward.json holds no number'
 }
 
 /** A regular file of at most 64 KiB, else null. Written beside the agent's final state: a link or a pipe in its place is not followed. */

@@ -3,7 +3,7 @@ import { KernelError } from '../errors.ts'
 import type { History } from '../history/history.ts'
 import type { SandboxProvider } from '../sandbox/sandbox.ts'
 import { draft, type EventData, type Progress } from '../wire/events.ts'
-import { type TaskFolders, taskFolders } from './folders.ts'
+import { taskFolders } from './folders.ts'
 import type { Pack } from './pack.ts'
 import { startWorld, type World, type WorldProbe } from './world.ts'
 
@@ -17,40 +17,75 @@ interface MeterParts {
 interface Measured {
   task: string
   agent: string
-  pack: Pack
   created: EventData<'task.created'>
+}
+
+/** What history says of the task so far. */
+export interface MeterState {
+  /** The last step, and the turn that it was in; null before the first. */
+  lastStep: { turn: number; step: number } | null
+  lastTurn: number
+  /** How long its turns have run, ms. */
+  workedMs: number
+  progress: Progress | null
 }
 
 /** Steps, limits and progress of one task, as the kernel counts them. Progress is asked of the world, never of the executor. */
 export class Meter {
   progress: Progress | null = null
-  /** The turn that steps are counted in. */
-  turn = 0
   /** What `task.complete` was accepted for; null until then. */
   accepted: string | null = null
   readonly #parts: MeterParts
   readonly #task: Measured
-  readonly #startedAt: number
+  #pack: Pack | null = null
   #world: World | null = null
-  #steps = 0
+  #restarting: Promise<void> | null = null
+  #isClosed = false
+  #turn = 0
+  #turnFrom: number | null = null
+  #workedMs = 0
+  #lastStep: MeterState['lastStep'] = null
 
   constructor(parts: MeterParts, task: Measured) {
     this.#parts = parts
     this.#task = task
-    this.#startedAt = parts.clock.monotonic()
+  }
+
+  /** @throws KernelError `unavailable` where the world does not start. */
+  async open(pack: Pack, state: MeterState): Promise<void> {
+    this.#pack = pack
+    this.#lastStep = state.lastStep
+    this.#turn = state.lastTurn
+    this.#workedMs = state.workedMs
+    this.progress = state.progress
+    if (pack.world === null) return
+    this.#world = await this.#startWorld()
+    await this.measure()
   }
 
   get hasWorld(): boolean {
     return this.#world !== null
   }
 
-  async open(steps: number, turn: number, progress: Progress | null): Promise<void> {
-    this.#steps = steps
-    this.turn = turn
-    this.progress = progress
-    if (this.#task.pack.world === null) return
-    this.#world = await this.#startWorld()
-    await this.measure()
+  /** The turn and step that an event of this moment belongs to. */
+  get place(): { turn: number | null; step: number | null } {
+    return this.#lastStep ?? { turn: null, step: null }
+  }
+
+  /** Number of the turn that begins now; its time counts until `endTurn`. Pauses and waits do not count. */
+  beginTurn(): number {
+    this.#turn += 1
+    this.#turnFrom = this.#parts.clock.monotonic()
+    return this.#turn
+  }
+
+  endTurn(): void {
+    this.#workedMs = this.#worked()
+    this.#turnFrom = null
+  }
+
+  get turn(): number {
+    return this.#turn
   }
 
   /**
@@ -64,23 +99,20 @@ export class Meter {
       const { reason, ...details } = limit
       throw new KernelError('over-budget', reason, { details })
     }
-    this.#steps += 1
-    return this.#steps
+    const step = this.#steps + 1
+    this.#lastStep = { turn: this.#turn, step }
+    return step
   }
 
   limitReached(): { budget: 'steps' | 'time'; limit: number; used: number; reason: string } | null {
     const { maxSteps, maxMs } = this.#task.created.limits
-    if (maxSteps !== null && this.#steps >= maxSteps) {
-      return {
-        budget: 'steps',
-        limit: maxSteps,
-        used: this.#steps,
-        reason: `the limit of ${maxSteps} steps is reached`,
-      }
-    }
-    const used = Math.round(this.#parts.clock.monotonic() - this.#startedAt)
-    if (maxMs !== null && used >= maxMs) {
-      return { budget: 'time', limit: maxMs, used, reason: `the limit of ${Math.round(maxMs / 1000)} s is reached` }
+    const steps = this.#steps
+    if (maxSteps !== null && steps >= maxSteps)
+      return { budget: 'steps', limit: maxSteps, used: steps, reason: `the limit of ${maxSteps} steps is reached` }
+    const worked = Math.round(this.#worked())
+    if (maxMs !== null && worked >= maxMs) {
+      const reason = `the limit of ${Math.round(maxMs / 1000)} s of work is reached`
+      return { budget: 'time', limit: maxMs, used: worked, reason }
     }
     return null
   }
@@ -92,9 +124,8 @@ export class Meter {
     if (this.progress !== null && this.progress.value === probe.value && this.progress.goal === probe.goal) return
     this.progress = { value: probe.value, goal: probe.goal, unit: probe.unit, source: 'measured' }
     const { agent, task } = this.#task
-    const [turn, step] = this.#steps === 0 ? [null, null] : [this.turn, this.#steps]
     await this.#parts.history.append([
-      draft('task.progressed', this.progress, { actor: 'kernel', agent, task, run: 'task', turn, step }),
+      draft('task.progressed', this.progress, { actor: 'kernel', agent, task, run: 'task', ...this.place }),
     ])
   }
 
@@ -122,26 +153,55 @@ export class Meter {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#restarting?.catch(() => {})
     await this.#world?.close()
     this.#world = null
   }
 
+  get #steps(): number {
+    return this.#lastStep?.step ?? 0
+  }
+
+  #worked(): number {
+    return this.#workedMs + (this.#turnFrom === null ? 0 : this.#parts.clock.monotonic() - this.#turnFrom)
+  }
+
   /** A world that died goes on where it was: its journal holds all that it acknowledged. */
   async #probe(): Promise<WorldProbe> {
-    if (this.#world === null) throw new KernelError('internal', `${this.#task.task} has no world`)
+    const world = this.#openWorld()
     try {
-      return await this.#world.probe()
+      return await world.probe()
     } catch (error) {
       if (!(error instanceof KernelError) || error.code !== 'unavailable') throw error
-      await this.#world.close()
-      this.#world = await this.#startWorld()
-      return this.#world.probe()
+      await this.#restart(world)
+      return this.#openWorld().probe()
     }
   }
 
+  /** Once for all who found it dead: two at a time would write to one journal. */
+  #restart(dead: World): Promise<void> {
+    if (this.#restarting === null && this.#world !== dead) return Promise.resolve()
+    this.#restarting ??= this.#replace(dead).finally(() => {
+      this.#restarting = null
+    })
+    return this.#restarting
+  }
+
+  async #replace(dead: World): Promise<void> {
+    await dead.close()
+    const next = await this.#startWorld()
+    this.#world = next
+  }
+
+  #openWorld(): World {
+    if (this.#world === null || this.#isClosed) throw new KernelError('cancelled', `${this.#task.task} has ended`)
+    return this.#world
+  }
+
   #startWorld(): Promise<World> {
-    const { pack, task, created } = this.#task
-    const folders: TaskFolders = taskFolders(this.#parts.boxesDir, task)
-    return startWorld(this.#parts.provider, pack, folders, task, created.seed)
+    const { task, created } = this.#task
+    if (this.#pack === null || this.#isClosed) throw new KernelError('cancelled', `${task} has ended`)
+    return startWorld(this.#parts.provider, this.#pack, taskFolders(this.#parts.boxesDir, task), task, created.seed)
   }
 }

@@ -1,5 +1,5 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
 import { KernelError } from '../errors.ts'
@@ -15,8 +15,9 @@ export interface Pack {
   name: string
   description: string
   instruction: string
+  /** Absolute, in the sandbox. */
   workdir: string
-  /** Folder laid into the workdir at the start; null: none. */
+  /** Folder laid into /task at the start; null: none. */
   environment: string | null
   /** Folder of the grader; null: no grader. */
   tests: string | null
@@ -29,77 +30,85 @@ export interface Pack {
   blocked: string | null
 }
 
+const tomlBytes = 65_536
+/** The instruction is part of one event, which holds 256 KiB. */
+const instructionBytes = 100_000
+/** Folders of the sandbox that a local box has of its own. */
+const localFolders = ['/task', '/home/agent', '/opt', '/tmp']
+
+const seconds = z
+  .number()
+  .positive()
+  .max(7 * 86_400)
+const version = z.string().regex(/^1(\.\d+)?$/, 'is not a version known here: there are 1.0 to 1.4')
+
 const packToml = z.looseObject({
-  schema_version: z.string().optional(),
-  version: z.string().optional(),
-  task: z.looseObject({ name: z.string().optional(), description: z.string().optional() }).optional(),
-  agent: z.looseObject({ timeout_sec: z.number().positive().optional() }).optional(),
-  verifier: z.looseObject({ timeout_sec: z.number().positive().optional() }).optional(),
-  environment: z.looseObject({ workdir: z.string().optional(), docker_image: z.string().optional() }).optional(),
+  schema_version: version.optional(),
+  /** As packs before schema_version had it. */
+  version: version.optional(),
+  task: z
+    .looseObject({ name: z.string().max(200).optional(), description: z.string().max(2000).optional() })
+    .optional(),
+  agent: z.looseObject({ timeout_sec: seconds.optional() }).optional(),
+  verifier: z.looseObject({ timeout_sec: seconds.optional() }).optional(),
+  environment: z
+    .looseObject({ workdir: z.string().max(500).optional(), docker_image: z.string().optional() })
+    .optional(),
+  steps: z.array(z.unknown()).max(0, 'packs of several steps cannot be run here').optional(),
   exodesk: z
     .strictObject({
       world: z.string().optional(),
-      objective: z.string().optional(),
-      goal: z.strictObject({ unit: z.string(), value: z.number().positive() }).optional(),
+      objective: z.string().max(200).optional(),
+      goal: z.strictObject({ unit: z.string().max(50), value: z.number().positive() }).optional(),
       max_steps: z.number().int().positive().optional(),
     })
     .optional(),
 })
 
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
-}
-
 /**
- * Reads one pack.
- * @throws KernelError `not-found` (no task.toml there), `invalid` (names the field that does not fit).
+ * Reads one pack. Nothing of it is followed out of it: what is read here is shown to a model, and a link could lead to
+ * anything that this user may read.
+ * @throws KernelError `not-found` (no task.toml there), `invalid` (names the field or file that does not fit).
  */
 export async function readPack(pack: string): Promise<Pack> {
   const dir = resolve(pack)
-  const file = join(dir, 'task.toml')
-  if (!(await exists(file))) {
-    throw new KernelError('not-found', `no task pack at ${pack}: there is no task.toml in it`)
-  }
+  const toml = await readOwn(pack, dir, 'task.toml', tomlBytes)
+  if (toml === null) throw new KernelError('not-found', `no task pack at ${pack}: there is no task.toml in it`)
   let parsed: z.infer<typeof packToml>
   try {
-    parsed = packToml.parse(parse(await readFile(file, 'utf8')))
+    parsed = packToml.parse(parse(toml))
   } catch (error) {
     const detail = error instanceof z.ZodError ? z.prettifyError(error) : String((error as Error).message)
     throw new KernelError('invalid', `${pack}/task.toml cannot be used: ${detail}`, { cause: error })
   }
-  if (!(await exists(join(dir, 'instruction.md')))) {
+  const instruction = await readOwn(pack, dir, 'instruction.md', instructionBytes)
+  if (instruction === null || instruction.trim() === '')
     throw new KernelError('invalid', `${pack} has no instruction.md: a pack states its objective there`)
-  }
   const own = parsed.exodesk ?? {}
-  const world =
-    own.world === undefined ? null : { dir: resolve(dir, own.world), objective: own.objective ?? basename(dir) }
-  if (world !== null && !(await exists(join(world.dir, 'main.ts')))) {
-    throw new KernelError('invalid', `${pack}: its world folder ${own.world} has no main.ts`)
-  }
-  const environment = join(dir, 'environment')
-  const needsImage =
-    parsed.environment?.docker_image !== undefined ||
-    (await exists(join(environment, 'Dockerfile'))) ||
-    (await exists(join(environment, 'docker-compose.yaml')))
+  const tests = await ownFolder(pack, dir, 'tests')
+  const environment = await ownFolder(pack, dir, 'environment')
+  const workdir = parsed.environment?.workdir ?? '/task'
+  if (!workdir.startsWith('/') || resolve(workdir) !== workdir)
+    throw new KernelError('invalid', `${pack}: workdir ${workdir} must be an absolute path without . or ..`)
   const timeout = parsed.agent?.timeout_sec
   return {
     pack,
     dir,
-    name: parsed.task?.name ?? basename(dir),
+    name: parsed.task?.name || basename(dir),
     description: parsed.task?.description ?? '',
-    instruction: (await readFile(join(dir, 'instruction.md'), 'utf8')).trim(),
-    workdir: parsed.environment?.workdir ?? '/task',
-    environment: (await exists(environment)) ? environment : null,
-    tests: (await exists(join(dir, 'tests', 'test.sh'))) ? join(dir, 'tests') : null,
-    world,
+    instruction: instruction.trim(),
+    workdir,
+    environment,
+    tests: tests !== null && (await kindOf(join(tests, 'test.sh'))) === 'file' ? tests : null,
+    world:
+      own.world === undefined
+        ? null
+        : { dir: await worldFolder(pack, dir, own.world), objective: own.objective ?? basename(dir) },
     goal: own.goal === undefined ? null : { goal: own.goal.value, unit: own.goal.unit },
     maxSteps: own.max_steps ?? null,
     timeoutMs: timeout === undefined ? null : Math.round(timeout * 1000),
     verifierTimeoutMs: Math.round((parsed.verifier?.timeout_sec ?? 600) * 1000),
-    blocked: needsImage ? 'needs Docker: the pack brings an image of its own' : null,
+    blocked: await needsDocker(parsed.environment?.docker_image, environment, workdir),
   }
 }
 
@@ -107,7 +116,7 @@ export async function readPack(pack: string): Promise<Pack> {
 export async function listPacks(root: string): Promise<(Pack | { pack: string; problem: string })[]> {
   const found: (Pack | { pack: string; problem: string })[] = []
   const visit = async (dir: string, depth: number): Promise<void> => {
-    if (await exists(join(dir, 'task.toml'))) {
+    if ((await kindOf(join(dir, 'task.toml'))) !== null) {
       try {
         found.push(await readPack(dir))
       } catch (error) {
@@ -117,10 +126,62 @@ export async function listPacks(root: string): Promise<(Pack | { pack: string; p
     }
     if (depth === 0) return
     const entries = await readdir(dir, { withFileTypes: true }).catch(() => [])
-    for (const entry of entries.sort((a, b) => a.name.localeCompare(b.name))) {
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       if (entry.isDirectory() && entry.name !== 'node_modules') await visit(join(dir, entry.name), depth - 1)
     }
   }
   await visit(root, 2)
   return found
+}
+
+/** A world may be shared by the packs beside it, and lies no further away: what is in it is laid into boxes. */
+async function worldFolder(pack: string, dir: string, named: string): Promise<string> {
+  const refuse = (why: string) => new KernelError('invalid', `${pack}: its world folder ${named} ${why}`)
+  const world = resolve(dir, named)
+  if ((await kindOf(world)) !== 'folder') throw refuse('is not there, or is a link')
+  const steps = relative(dirname(await realpath(dir)), await realpath(world)).split(sep)
+  if (steps[0] === '' || steps[0] === '..') throw refuse('must lie in the pack or beside it')
+  if ((await kindOf(join(world, 'main.ts'))) !== 'file') throw refuse('has no main.ts')
+  if ((await kindOf(join(world, 'bin'))) !== 'folder') throw refuse('has no bin/, the commands that reach it')
+  return world
+}
+
+async function needsDocker(
+  image: string | undefined,
+  environment: string | null,
+  workdir: string,
+): Promise<string | null> {
+  const builds = await Promise.all(
+    ['Dockerfile', 'docker-compose.yaml'].map(async (name) =>
+      environment === null ? null : kindOf(join(environment, name)),
+    ),
+  )
+  if (image !== undefined || builds.some((kind) => kind !== null))
+    return 'needs Docker: the pack brings an image of its own'
+  if (!localFolders.some((folder) => workdir === folder || workdir.startsWith(`${folder}/`)))
+    return `needs Docker: it works in ${workdir}, which local boxes do not have`
+  return null
+}
+
+async function kindOf(path: string): Promise<'file' | 'folder' | 'other' | null> {
+  const info = await lstat(path).catch(() => null)
+  if (info === null) return null
+  return info.isFile() ? 'file' : info.isDirectory() ? 'folder' : 'other'
+}
+
+async function readOwn(pack: string, dir: string, name: string, maxBytes: number): Promise<string | null> {
+  const path = join(dir, name)
+  const info = await lstat(path).catch(() => null)
+  if (info === null) return null
+  if (!info.isFile()) throw new KernelError('invalid', `${pack}/${name} must be a regular file, not a link or a folder`)
+  if (info.size > maxBytes)
+    throw new KernelError('invalid', `${pack}/${name} has ${info.size} bytes; at most ${maxBytes} are read`)
+  return readFile(path, 'utf8')
+}
+
+async function ownFolder(pack: string, dir: string, name: string): Promise<string | null> {
+  const kind = await kindOf(join(dir, name))
+  if (kind !== null && kind !== 'folder')
+    throw new KernelError('invalid', `${pack}/${name} must be a folder, not a link or a file`)
+  return kind === null ? null : join(dir, name)
 }

@@ -13,6 +13,8 @@ export interface TaskRecord {
   finished: EventData<'task.finished'> | null
   finishedAt: number | null
   lastEventAt: number
+  /** Of its latest event: while it is the same, so are the task's figures. */
+  lastSeq: number
 }
 
 const kinds = [
@@ -38,7 +40,9 @@ export class TaskRecords {
     for (const record of records.#tasks.values()) {
       const [last] = (await history.read({ agent: record.agent }, { task: record.task, order: 'desc', limit: 1 }))
         .events
-      if (last !== undefined) record.lastEventAt = last.at
+      if (last === undefined) continue
+      record.lastEventAt = last.at
+      record.lastSeq = last.seq
     }
     history.onCommit((events) => {
       for (const event of events) records.#fold(event)
@@ -72,18 +76,22 @@ export class TaskRecords {
         finished: null,
         finishedAt: null,
         lastEventAt: event.at,
+        lastSeq: event.seq,
       })
       return
     }
     const record = this.#tasks.get(event.task)
     if (record === undefined) return
     record.lastEventAt = event.at
+    record.lastSeq = event.seq
     if (event.kind === 'task.started') record.isStarted = true
     else if (event.kind === 'task.paused') {
       record.isPaused = true
       record.pauseReason = event.data.reason
-    } else if (event.kind === 'task.resumed') record.isPaused = false
-    else if (event.kind === 'task.finished') {
+    } else if (event.kind === 'task.resumed') {
+      record.isPaused = false
+      record.pauseReason = null
+    } else if (event.kind === 'task.finished') {
       record.finished = event.data
       record.finishedAt = event.at
     }

@@ -1,75 +1,174 @@
-import { KernelError } from '../errors.ts'
-import type { History } from '../history/history.ts'
-import { draft, type EventDraft } from '../wire/events.ts'
+import type { History, ReadOptions } from '../history/history.ts'
+import { draft, type Event, type EventDraft, type EventKind } from '../wire/events.ts'
+import type { MeterState } from './meter.ts'
+
+const endKinds = ['executor.stopped', 'executor.crashed', 'executor.hung'] as const satisfies EventKind[]
+/** Events that only work in hand leaves. */
+const workKinds = [
+  'turn.started',
+  'model.attempted',
+  'model.called',
+  'sandbox.executed',
+  'task.progressed',
+] as const satisfies EventKind[]
 
 /**
- * Closes what a kill left open in a task: tool calls without an end (their effect is unknown) and a turn without an end.
- * The order is that of a live interruption, so a policy rebuilds the same context in both cases.
+ * Closes what a kill left open in a task: executors without an end, tool calls without one (their effect is unknown), and a
+ * turn without one. The order is that of a live interruption, so a policy rebuilds the same context in both cases.
  */
 export async function closeOpenWork(
   history: History,
   agent: string,
   task: string,
 ): Promise<{ calls: number; turns: number }> {
-  const turn = await history.latest({ agent }, 'turn.started', { task })
-  if (turn === null) return { calls: 0, turns: 0 }
+  const executors = new Map<number | null, Event>()
+  for await (const event of every(history, agent, task, { kinds: ['executor.started', ...endKinds] })) {
+    if (event.kind === 'executor.started') executors.set(event.generation, event)
+    else executors.delete(event.generation)
+  }
+  // An executor that ends takes its open calls along: what is open now is of those that have no end.
+  const since = Math.min(...[...executors.values()].map(({ seq }) => seq))
+  const calls = executors.size === 0 ? [] : await openCalls(history, agent, task, since)
+  const turn = await openTurn(history, agent, task)
+  const drafts: EventDraft[] = [
+    ...[...executors.values()].map((event) =>
+      draft('executor.stopped', { reason: 'the kernel ended' }, { ...headerOf(event), turn: null, step: null }),
+    ),
+    ...calls.map((event) =>
+      draft(
+        'tool.finished',
+        {
+          call: event.data.call,
+          name: event.data.name,
+          outcome: 'interrupted',
+          output: unknownEffect,
+          outputBytes: Buffer.byteLength(unknownEffect),
+          durationMs: null,
+        },
+        headerOf(event),
+      ),
+    ),
+  ]
+  if (turn !== null) {
+    const { event, steps } = turn
+    const data = { outcome: 'interrupted', reason: 'the kernel ended in the middle of it', steps } as const
+    drafts.push(draft('turn.ended', data, { ...headerOf(event), step: null }))
+  }
+  if (drafts.length > 0) await history.append(drafts)
+  return { calls: calls.length, turns: turn === null ? 0 : 1 }
+}
+
+const unknownEffect = 'interrupted: effect unknown'
+
+/** Where the meter of a task goes on. */
+export async function meterState(history: History, agent: string, task: string): Promise<MeterState> {
+  const [totals, steps, lastTurn] = await Promise.all([
+    history.totals({ task }),
+    history.steps(task),
+    history.latest({ agent }, 'turn.started', { task }),
+  ])
+  const last = steps.reduce<MeterState['lastStep']>(
+    (latest, { turn, step }) => (latest === null || step > latest.step ? { turn, step } : latest),
+    null,
+  )
+  return {
+    lastStep: last,
+    lastTurn: lastTurn?.turn ?? 0,
+    workedMs: await workedMs(history, agent, task),
+    progress: totals.progress,
+  }
+}
+
+/** What the operator and the executor left open in a task that an earlier kernel had started: a pause, a question. */
+export async function leftOpen(
+  history: History,
+  agent: string,
+  task: string,
+): Promise<{ pausedFor: string | null; question: string | null }> {
+  const latest = <K extends EventKind>(kind: K) => history.latest({ agent }, kind, { task })
+  const [paused, resumed, asked, answered, steered] = await Promise.all([
+    latest('task.paused'),
+    latest('task.resumed'),
+    latest('task.asked'),
+    latest('task.answered'),
+    latest('task.steered'),
+  ])
+  const said = Math.max(answered?.seq ?? 0, steered?.seq ?? 0)
+  return {
+    pausedFor: paused !== null && paused.seq > (resumed?.seq ?? 0) ? paused.data.reason : null,
+    question: asked !== null && asked.seq > said ? asked.data.question : null,
+  }
+}
+
+/** Where some step's cost is not known, it counts as the dearest one that is: never as nothing while there is one. */
+export async function knownSpend(history: History, task: string): Promise<number> {
+  const costs = (await history.steps(task)).map(({ costNanoUsd }) => costNanoUsd)
+  const dearest = costs.reduce<number>((most, cost) => Math.max(most, cost ?? 0), 0)
+  return costs.reduce<number>((sum, cost) => sum + (cost ?? dearest), 0)
+}
+
+/** How long the turns of a task have run, ms, by the times of their events: the time between hosts is no work. */
+async function workedMs(history: History, agent: string, task: string): Promise<number> {
+  let worked = 0
+  let from: number | null = null
+  for await (const event of every(history, agent, task, { kinds: ['turn.started', 'turn.ended'] })) {
+    if (event.kind === 'turn.started') from = event.at
+    if (event.kind !== 'turn.ended' || from === null) continue
+    const wasCut = event.data.outcome === 'interrupted'
+    const until = wasCut ? await lastWork(history, agent, task, event.seq) : event.at
+    worked += Math.max(0, until - from)
+    from = null
+  }
+  return worked
+}
+
+async function lastWork(history: History, agent: string, task: string, before: number): Promise<number> {
+  const { events } = await history.read({ agent }, { task, before, kinds: workKinds, order: 'desc', limit: 1 })
+  return events[0]?.at ?? 0
+}
+
+async function openCalls(
+  history: History,
+  agent: string,
+  task: string,
+  after: number,
+): Promise<Event<'tool.called'>[]> {
+  const open = new Map<string, Event<'tool.called'>>()
+  for await (const event of every(history, agent, task, { after, kinds: ['tool.called', 'tool.finished'] })) {
+    if (event.kind === 'tool.called') open.set(event.data.call, event)
+    if (event.kind === 'tool.finished') open.delete(event.data.call)
+  }
+  return [...open.values()]
+}
+
+async function openTurn(
+  history: History,
+  agent: string,
+  task: string,
+): Promise<{ event: Event<'turn.started'>; steps: number } | null> {
+  const event = await history.latest({ agent }, 'turn.started', { task })
   const ended = await history.latest({ agent }, 'turn.ended', { task })
-  const drafts: EventDraft[] = []
-  const open = new Map<string, EventDraft>()
-  let steps = 0
-  let after: number | null = turn.seq
+  if (event === null || (ended !== null && ended.seq > event.seq)) return null
+  const steps = new Set<number | null>()
+  for await (const { step } of every(history, agent, task, { after: event.seq, kinds: ['model.called'] }))
+    steps.add(step)
+  return { event, steps: steps.size }
+}
+
+function headerOf({ generation, turn, step, revision, agent, task }: Event): Omit<EventDraft, 'kind' | 'data'> {
+  return { actor: 'kernel', agent, task, run: 'task', generation, turn, step, revision }
+}
+
+async function* every(
+  history: History,
+  agent: string,
+  task: string,
+  options: Pick<ReadOptions, 'kinds' | 'after'>,
+): AsyncGenerator<Event> {
+  let after: number | null = options.after ?? 0
   while (after !== null) {
-    const page = await history.read(
-      { agent },
-      { task, after, limit: 1000, kinds: ['tool.called', 'tool.finished', 'model.called'] },
-    )
-    for (const event of page.events) {
-      if (event.kind === 'model.called') steps += 1
-      if (event.kind === 'tool.finished') open.delete(event.data.call)
-      if (event.kind === 'tool.called') {
-        const { generation, turn, step, revision } = event
-        open.set(
-          event.data.call,
-          draft(
-            'tool.finished',
-            {
-              call: event.data.call,
-              name: event.data.name,
-              outcome: 'interrupted',
-              output: 'interrupted: effect unknown',
-              outputBytes: 27,
-              durationMs: null,
-            },
-            { actor: 'kernel', agent, task, run: 'task', generation, turn, step, revision },
-          ),
-        )
-      }
-    }
+    const page = await history.read({ agent }, { ...options, task, after, limit: 1000 })
+    yield* page.events
     after = page.next
   }
-  drafts.push(...open.values())
-  const isTurnOpen = ended === null || ended.seq < turn.seq
-  if (isTurnOpen) {
-    drafts.push(
-      draft(
-        'turn.ended',
-        { outcome: 'interrupted', reason: 'the kernel ended in the middle of it', steps },
-        {
-          actor: 'kernel',
-          agent,
-          task,
-          run: 'task',
-          generation: turn.generation,
-          turn: turn.turn,
-          revision: turn.revision,
-        },
-      ),
-    )
-  }
-  if (drafts.length > 0) {
-    const written = await history.append(drafts)
-    if (written.length !== drafts.length)
-      throw new KernelError('internal', 'the open work of an interrupted task was not closed')
-  }
-  return { calls: open.size, turns: isTurnOpen ? 1 : 0 }
 }

@@ -3,11 +3,13 @@ import { KernelError } from '../errors.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
 import { draft, type EventData, type ModelChoice } from '../wire/events.ts'
 import type { RunRequest, TaskSummary } from '../wire/operator.ts'
+import { keptPack, taskFolders } from './folders.ts'
+import { requireBox } from './generations.ts'
 import { type Pack, readPack } from './pack.ts'
 import { type TaskRecord, TaskRecords } from './projection.ts'
 import { closeOpenWork } from './recovery.ts'
-import { Run, type RunParts, requireBox } from './run.ts'
-import type { Tasks } from './tasks.ts'
+import { Run, type RunParts } from './run.ts'
+import type { TaskState, Tasks } from './tasks.ts'
 
 export interface TasksParts extends RunParts {
   /** Relative packs are looked up here. */
@@ -15,7 +17,11 @@ export interface TasksParts extends RunParts {
   /** The starting policy of an agent created at first use. */
   seed: () => Promise<TreeFile[]>
   isSimulated: (model: string) => boolean
+  /** @throws KernelError `unavailable` where the named variable holds no key. */
+  requireKey: (variable: string) => void
 }
+
+type Figures = Pick<TaskSummary, 'progress' | 'totals'> & { ran: { activation: number; revision: string } | undefined }
 
 const defaultModel = 'sim-apprentice'
 const openAi = { baseUrl: 'https://api.openai.com/v1', keyEnv: 'OPENAI_API_KEY' }
@@ -23,6 +29,10 @@ const openAi = { baseUrl: 'https://api.openai.com/v1', keyEnv: 'OPENAI_API_KEY' 
 export async function createTasks(parts: TasksParts): Promise<Tasks> {
   const records = await TaskRecords.open(parts.history)
   const runs = new Map<string, Run>()
+  /** Why a task that is not over could not be taken up. */
+  const left = new Map<string, string>()
+  const figuresAt = new Map<string, { seq: number; figures: Figures }>()
+  let isClosed = false
   /** Requests are taken one at a time, so that two cannot have one number or one agent. */
   let queue: Promise<unknown> = Promise.resolve()
 
@@ -42,16 +52,72 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     return record
   }
 
-  function start(record: TaskRecord, pack: Pack): Run {
-    const run = new Run(parts, {
-      task: record.task,
-      agent: record.agent,
-      pack,
-      created: record.created,
-      started: record.isStarted,
+  function start(record: TaskRecord, pack: Pack): void {
+    const { task, agent, created, isStarted } = record
+    const run = new Run(parts, { task, agent, pack, created, started: isStarted })
+    left.delete(task)
+    runs.set(task, run)
+    void run.ended.then(() => {
+      if (run.state === 'finished') runs.delete(task)
     })
-    runs.set(record.task, run)
-    return run
+  }
+
+  /** A task of an earlier kernel, or one that was left. Where it cannot be had now, it stays as it is. */
+  async function takeUp(record: TaskRecord): Promise<void> {
+    try {
+      const pack = record.isStarted
+        ? await keptPack(taskFolders(parts.boxesDir, record.task))
+        : await readPack(record.created.pack ?? '')
+      if (!isClosed) start(record, pack)
+    } catch (error) {
+      left.set(record.task, (error as Error).message)
+    }
+  }
+
+  /** In turn with requests to run: an agent has one running task. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = queue.then(() => {
+      if (isClosed) throw new KernelError('unavailable', 'the app is ending: start it again first')
+      return work()
+    })
+    queue = done.catch(() => {})
+    return done
+  }
+
+  /** A task that nothing runs: it is over, or was left. */
+  function isLeft(task: string): boolean {
+    const run = runs.get(task)
+    return need(task).finished === null && (run === undefined || run.state === 'interrupted')
+  }
+
+  function stopLeft(task: string): Promise<number> {
+    return inTurn(async () => {
+      await runs.get(task)?.ended
+      if (!isLeft(task)) return runOf(task).stop()
+      const { agent } = need(task)
+      const { progress } = await parts.history.totals({ task })
+      const [event] = await parts.history.append([
+        draft(
+          'task.finished',
+          { outcome: 'stopped', reason: 'stopped by the operator', progress },
+          { actor: 'operator', agent, task, run: 'task' },
+        ),
+      ])
+      runs.delete(task)
+      left.delete(task)
+      return event?.seq ?? 0
+    })
+  }
+
+  function resumeLeft(task: string): Promise<number> {
+    return inTurn(async () => {
+      await runs.get(task)?.ended
+      if (!isLeft(task)) return runOf(task).resume()
+      await takeUp(need(task))
+      const reason = left.get(task)
+      if (reason !== undefined) throw new KernelError('unavailable', `${task} cannot go on: ${reason}`)
+      return parts.history.head()?.seq ?? 0
+    })
   }
 
   async function create(request: RunRequest): Promise<{ task: string; agent: string; seq: number }> {
@@ -63,7 +129,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
         'unavailable',
         `a ${request.sandbox} sandbox cannot be had here: this host runs tasks in ${parts.provider.name} boxes. Leave the sandbox out, or ask for ${parts.provider.name}`,
       )
-    const agent = request.agent ?? freeName(pack)
+    const agent = request.agent ?? (await freeName(pack))
     const busy = records.all().find((record) => record.agent === agent && record.finished === null)
     if (busy !== undefined)
       throw new KernelError(
@@ -102,48 +168,75 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     return { task, agent, seq: event?.seq ?? 0 }
   }
 
-  function freeName(pack: Pack): string {
-    const base = (pack.name.split('/').at(-1) ?? 'agent').replaceAll(/[^A-Za-z0-9._-]/g, '-').slice(0, 50)
+  async function freeName(pack: Pack): Promise<string> {
+    const last = pack.name.split('/').at(-1) ?? ''
+    const base =
+      last
+        .replaceAll(/[^A-Za-z0-9._-]/g, '-')
+        .replace(/^[^A-Za-z0-9]+/, '')
+        .slice(0, 50) || 'agent'
     const taken = new Set(records.all().map((record) => record.agent))
-    let n = 1
-    while (taken.has(`${base}-${n}`)) n += 1
-    return `${base}-${n}`
+    for (let n = 1; ; n += 1) {
+      const name = `${base}-${n}`
+      if (!taken.has(name) && (await parts.guardian.active(name)) === null) return name
+    }
   }
 
   function chooseModel(request: RunRequest): ModelChoice {
     const name = request.model ?? defaultModel
     if (parts.isSimulated(name) && request.baseUrl === undefined)
       return { name, api: 'responses', baseUrl: '', keyEnv: null, simulated: true }
-    return {
-      name,
-      api: 'responses',
-      baseUrl: request.baseUrl ?? openAi.baseUrl,
-      keyEnv: request.keyEnv ?? (request.baseUrl === undefined ? openAi.keyEnv : null),
-      simulated: false,
-    }
+    // Else a misspelt name would go, with the task, to a paid endpoint.
+    if (name.startsWith('sim-') && request.baseUrl === undefined)
+      throw new KernelError('invalid', `there is no simulated model ${name}; name a base URL if it is another's`)
+    const baseUrl = request.baseUrl ?? openAi.baseUrl
+    if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
+      throw new KernelError('invalid', `${baseUrl} is not a base URL: give one such as ${openAi.baseUrl}`)
+    const keyEnv = request.keyEnv ?? (request.baseUrl === undefined ? openAi.keyEnv : null)
+    if (keyEnv !== null) parts.requireKey(keyEnv)
+    return { name, api: 'responses', baseUrl, keyEnv, simulated: false }
+  }
+
+  /** From history's roll-ups; asked for again only when the task has had an event since. */
+  async function figuresOf(record: TaskRecord): Promise<Figures> {
+    const { task, lastSeq: seq } = record
+    const known = figuresAt.get(task)
+    if (known?.seq === seq) return known.figures
+    const [{ progress, ...totals }, activations] = await Promise.all([
+      parts.history.totals({ task }),
+      parts.history.activations(task),
+    ])
+    const input = totals.uncached + totals.cacheRead + totals.cacheWrite
+    const cachedShare = input === 0 ? null : totals.cacheRead / input
+    const figures = { progress, totals: { ...totals, cachedShare }, ran: activations.at(-1) }
+    figuresAt.set(task, { seq, figures })
+    return figures
+  }
+
+  function stateOf(record: TaskRecord): TaskState {
+    const { task, agent, created, lastEventAt } = record
+    const state =
+      record.finished !== null
+        ? 'finished'
+        : (runs.get(task)?.state ?? (record.isPaused && !left.has(task) ? 'paused' : 'interrupted'))
+    return { task, agent, state, approve: created.approve, lastEventAt, simulated: created.model.simulated }
   }
 
   async function summary(record: TaskRecord): Promise<TaskSummary> {
     const { created, finished } = record
     const run = runs.get(record.task)
-    const [totals, activations, active] = await Promise.all([
-      parts.history.totals({ task: record.task }),
-      parts.history.activations(record.task),
+    const [{ progress, totals, ran }, active] = await Promise.all([
+      figuresOf(record),
       parts.guardian.active(record.agent),
     ])
-    const ran = finished === null ? undefined : activations.at(-1)
-    const { progress, ...figures } = totals
-    const input = totals.uncached + totals.cacheRead + totals.cacheWrite
+    const at = (finished === null ? null : ran) ?? active
     return {
-      task: record.task,
-      agent: record.agent,
-      title: created.title,
-      pack: created.pack,
-      state: finished !== null ? 'finished' : (run?.state ?? (record.isPaused ? 'paused' : 'interrupted')),
-      reason: finished?.reason ?? run?.reason ?? record.pauseReason,
+      ...{ task: record.task, agent: record.agent, title: created.title, pack: created.pack },
+      state: stateOf(record).state,
+      reason: finished?.reason ?? run?.reason ?? left.get(record.task) ?? record.pauseReason,
       outcome: finished?.outcome ?? null,
-      activation: ran?.activation ?? active?.activation ?? 0,
-      revision: ran?.revision ?? active?.revision ?? '',
+      activation: at?.activation ?? 0,
+      revision: at?.revision ?? '',
       model: created.model,
       sandbox: created.sandbox,
       propose: created.propose,
@@ -151,7 +244,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       seed: created.seed,
       limits: created.limits,
       progress,
-      totals: { ...figures, cachedShare: input === 0 ? null : totals.cacheRead / input },
+      totals,
       createdAt: record.createdAt,
       lastEventAt: record.lastEventAt,
       finishedAt: record.finishedAt,
@@ -160,16 +253,13 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
   }
 
   return {
-    run(request) {
-      const made = queue.then(() => create(request))
-      queue = made.catch(() => {})
-      return made
-    },
+    run: (request) => inTurn(() => create(request)),
+    states: () => records.all().map(stateOf),
     list: () => Promise.all(records.all().map(summary)),
     get: async (task) => ({ ...(await summary(need(task))), instruction: need(task).created.instruction }),
     pause: async (task, by, reason) => ({ seq: await runOf(task).pause(by, reason) }),
-    resume: async (task) => ({ seq: await runOf(task).resume() }),
-    stop: async (task) => ({ seq: await runOf(task).stop() }),
+    resume: async (task) => ({ seq: await (isLeft(task) ? resumeLeft(task) : runOf(task).resume()) }),
+    stop: async (task) => ({ seq: await (isLeft(task) ? stopLeft(task) : runOf(task).stop()) }),
     steer: async (task, text) => ({ seq: await runOf(task).say('task.steered', text) }),
     answer: async (task, text) => ({ seq: await runOf(task).say('task.answered', text) }),
     frame: async (task) => {
@@ -185,31 +275,20 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     },
     progress: async (task) => (await parts.history.totals({ task: need(task).task })).progress,
     async recover() {
-      const recovered = { openCallsClosed: 0, turnsInterrupted: 0, tasks: [] as string[] }
+      const recovered = { openCallsClosed: 0, turnsInterrupted: 0, tasks: [] as string[], resting: [] as string[] }
       for (const record of records.all()) {
         if (record.finished !== null) continue
         const closed = await closeOpenWork(parts.history, record.agent, record.task)
         recovered.openCallsClosed += closed.calls
         recovered.turnsInterrupted += closed.turns
         recovered.tasks.push(record.task)
+        if (record.isPaused) recovered.resting.push(record.task)
       }
       return recovered
     },
     async proceed() {
       for (const record of records.all()) {
-        if (record.finished !== null || runs.has(record.task)) continue
-        try {
-          start(record, await readPack(record.created.pack ?? ''))
-        } catch (error) {
-          const reason = `its pack can no longer be read: ${(error as Error).message}`
-          await parts.history.append([
-            draft(
-              'task.finished',
-              { outcome: 'failed', reason, progress: null },
-              { actor: 'kernel', agent: record.agent, task: record.task, run: 'task' },
-            ),
-          ])
-        }
+        if (record.finished === null && !runs.has(record.task)) await takeUp(record)
       }
     },
     async ended(task) {
@@ -217,6 +296,8 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       return summary(need(task))
     },
     async close() {
+      isClosed = true
+      await queue
       await Promise.all([...runs.values()].map((run) => run.quit()))
     },
   }

@@ -5,14 +5,14 @@ import { failpoint } from '../failpoints.ts'
 import type { ActivationTarget, Guardian } from '../guardian/guardian.ts'
 import type { History } from '../history/history.ts'
 import type { Gateway } from '../models/models.ts'
-import type { ProviderReport, SandboxProvider } from '../sandbox/sandbox.ts'
+import type { SandboxProvider } from '../sandbox/sandbox.ts'
 import { type Actor, draft, type EventData, type EventDraft, type EventKind, type ModelChoice } from '../wire/events.ts'
 import { createFolders, taskFolders } from './folders.ts'
-import { afterEnd, startActive } from './generations.ts'
+import { afterEnd, requireBox, startActive } from './generations.ts'
 import { type Grade, grade } from './grader.ts'
 import { Meter } from './meter.ts'
 import type { Pack } from './pack.ts'
-import { meterState } from './recovery.ts'
+import { knownSpend, leftOpen, meterState } from './recovery.ts'
 
 /** What a run is made of; constructed by kernel.ts. */
 export interface RunParts {
@@ -245,9 +245,7 @@ export class Run implements ActivationTarget {
     if (isWanting && this.#wanted !== 'stop') return this.#leave(text)
     const over: Over =
       this.#wanted === 'stop' ? { outcome: 'stopped', reason: stoppedBy } : { outcome: 'failed', reason: text }
-    await this.#finish(over).catch((late: Error) =>
-      this.#leave(`${text}; and it could not be closed: ${late.message}`),
-    )
+    await this.#finish(over).catch((late: Error) => this.#leave(`${text}; and it could not be closed: ${late.message}`))
   }
 
   #leave(reason: string | null): void {
@@ -277,37 +275,16 @@ export class Run implements ActivationTarget {
     gateway.openBudget(this.task, {
       limitNanoUsd: created.limits.budgetNanoUsd,
       limitTokens: created.limits.budgetTokens,
-      spentNanoUsd: totals.costNanoUsd ?? (await this.#knownSpend()),
+      spentNanoUsd: totals.costNanoUsd ?? (await knownSpend(history, this.task)),
       spentTokens: totals.uncached + totals.cacheRead + totals.cacheWrite + totals.output,
     })
     await this.#meter.open(this.#pack, await meterState(history, this.agent, this.task))
-    if (wasStarted) await this.#takeUp()
-  }
-
-  /** Where some step's cost is not known, it counts as the dearest one that is: never as nothing while there is one. */
-  async #knownSpend(): Promise<number> {
-    const costs = (await this.#parts.history.steps(this.task)).map(({ costNanoUsd }) => costNanoUsd)
-    const dearest = Math.max(0, ...costs.map((cost) => cost ?? 0))
-    return costs.reduce<number>((sum, cost) => sum + (cost ?? dearest), 0)
-  }
-
-  /** A task that an earlier kernel had started: paused stays paused, and a question stays open. */
-  async #takeUp(): Promise<void> {
-    const latest = async <K extends EventKind>(kind: K) =>
-      this.#parts.history.latest({ agent: this.agent }, kind, { task: this.task })
-    const [paused, resumed, asked, answered, steered] = await Promise.all([
-      latest('task.paused'),
-      latest('task.resumed'),
-      latest('task.asked'),
-      latest('task.answered'),
-      latest('task.steered'),
-    ])
-    if (paused !== null && paused.seq > (resumed?.seq ?? 0) && this.#wanted === 'run') {
-      this.#wanted = 'pause'
-      this.reason = paused.data.reason
-    }
-    const said = Math.max(answered?.seq ?? 0, steered?.seq ?? 0)
-    if (asked !== null && asked.seq > said) this.#question = asked.data.question
+    if (!wasStarted) return
+    const { pausedFor, question } = await leftOpen(history, this.agent, this.task)
+    this.#question = question
+    if (pausedFor === null || this.#wanted !== 'run') return
+    this.#wanted = 'pause'
+    this.reason = pausedFor
   }
 
   /** Turns until the task is over; null: leave it as it is. */
@@ -357,12 +334,9 @@ export class Run implements ActivationTarget {
 
   async #turn(generation: Generation): Promise<TurnEnd> {
     const turn = this.#meter.beginTurn()
-    try {
-      return await generation.runTurn({ turn, ...this.#parts.turnLimits })
-    } finally {
-      this.#meter.endTurn()
-      await this.#meter.measure()
-    }
+    const end = await generation.runTurn({ turn, ...this.#parts.turnLimits }).finally(() => this.#meter.endTurn())
+    await this.#meter.measure()
+    return end
   }
 
   async #after(end: TurnEnd, generation: Generation): Promise<Over | 'go-on' | 'failed-turn'> {
@@ -521,10 +495,3 @@ export class Run implements ActivationTarget {
 }
 
 const stoppedBy = 'stopped by the operator'
-
-/** @throws KernelError `unavailable`, with the reason and the one command that mends it. */
-export function requireBox(report: ProviderReport): void {
-  if (report.available) return
-  const fix = report.fix === undefined ? '' : `. To mend it: ${report.fix}`
-  throw new KernelError('unavailable', `no sandbox can be had: ${report.reason ?? report.detail}${fix}`)
-}

@@ -1,11 +1,13 @@
-import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import { KernelError } from '../errors.ts'
 import type { Box, SandboxProvider } from '../sandbox/sandbox.ts'
 import type { TaskFolders } from './folders.ts'
 import type { Pack } from './pack.ts'
 
-const probeSchema = z.looseObject({ value: z.number(), unit: z.string(), goal: z.number(), done: z.boolean() })
+const probeSchema = z.looseObject({ value: z.number(), unit: z.string().max(50), goal: z.number(), done: z.boolean() })
+const frameSchema = z.looseObject({ frame: z.string() })
+const saveSchema = z.looseObject({ state: z.string() })
+const answerSchema = z.looseObject({ id: z.number(), error: z.unknown().optional() })
 
 /** What the world says of itself, over its own stdio: `measured`, out of the sandbox's reach. */
 export interface WorldProbe {
@@ -26,6 +28,7 @@ export interface World {
 }
 
 const answerMs = 10_000
+const lineBytes = 16 * 1024 * 1024
 
 /**
  * Starts the world in its box. A world that has a journal goes on from it.
@@ -47,15 +50,21 @@ export async function startWorld(
     cwd: '/world',
   })
   const ask = converse(box)
-  await ask({ op: 'init', seed, objective: pack.world.objective })
+  async function answer<S extends z.ZodType>(schema: S, request: Record<string, unknown>): Promise<z.infer<S>> {
+    const parsed = schema.safeParse(await ask(request))
+    if (parsed.success) return parsed.data
+    throw new KernelError('unavailable', `the world's answer to ${request.op} cannot be used: ${parsed.error.message}`)
+  }
+  try {
+    await ask({ op: 'init', seed, objective: pack.world.objective })
+  } catch (error) {
+    await box.kill()
+    throw error
+  }
   return {
-    probe: async () => probeSchema.parse(await ask({ op: 'probe' })),
-    frame: async () =>
-      z
-        .looseObject({ frame: z.string() })
-        .parse(await ask({ op: 'frame' }))
-        .frame.slice(0, 20_000),
-    save: async () => z.looseObject({ state: z.string() }).parse(await ask({ op: 'save' })).state,
+    probe: () => answer(probeSchema, { op: 'probe' }),
+    frame: async () => (await answer(frameSchema, { op: 'frame' })).frame.slice(0, 20_000),
+    save: async () => (await answer(saveSchema, { op: 'save' })).state,
     load: async (state) => {
       await ask({ op: 'load', state })
     },
@@ -63,32 +72,36 @@ export async function startWorld(
   }
 }
 
+interface Open {
+  resolve(value: Record<string, unknown>): void
+  reject(error: Error): void
+}
+
 function converse(box: Box): (request: Record<string, unknown>) => Promise<Record<string, unknown>> {
-  const waiting = new Map<
-    number,
-    { resolve: (value: Record<string, unknown>) => void; reject: (error: Error) => void }
-  >()
+  const waiting = new Map<number, Open>()
   let last = 0
   let words = ''
   let ended: string | null = null
-  box.stderr.on('data', (chunk: Buffer) => {
-    words = (words + chunk.toString('utf8')).slice(-2000)
-  })
-  createInterface({ input: box.stdout }).on('line', (line) => {
-    try {
-      const answer = z.looseObject({ id: z.number() }).parse(JSON.parse(line))
-      const open = waiting.get(answer.id)
-      waiting.delete(answer.id)
-      if (typeof answer.error === 'string')
-        open?.reject(new KernelError('unavailable', `the world refused: ${answer.error}`))
-      else open?.resolve(answer)
-    } catch {
-      words = `${words}\nnot an answer: ${line.slice(0, 200)}`.slice(-2000)
+  const say = (text: string) => {
+    words = (words + text).slice(-2000)
+  }
+  box.stderr.on('data', (chunk: Buffer) => say(chunk.toString('utf8')))
+  readLines(box, (line) => {
+    const parsed = answerSchema.safeParse(jsonOf(line))
+    if (!parsed.success) {
+      say(`\nnot an answer: ${line.slice(0, 200)}`)
+      return
     }
+    const open = waiting.get(parsed.data.id)
+    waiting.delete(parsed.data.id)
+    const { error } = parsed.data
+    if (error === undefined) open?.resolve(parsed.data)
+    else open?.reject(new KernelError('unavailable', `the world refused: ${String(error).slice(0, 2000)}`))
   })
   box.stdin.on('error', () => {})
   void box.exited.then((exit) => {
-    ended = `the world ended (exit code ${exit.exitCode ?? exit.signal}): ${words.trim() || 'it said nothing'}`
+    const how = exit.outOfMemory ? 'out of memory' : `exit code ${exit.exitCode ?? exit.signal}`
+    ended = `the world ended (${how}): ${words.trim() || 'it said nothing'}`
     for (const open of waiting.values()) open.reject(new KernelError('unavailable', ended))
     waiting.clear()
   })
@@ -118,4 +131,33 @@ function converse(box: Box): (request: Record<string, unknown>) => Promise<Recor
       })
       box.stdin.write(`${JSON.stringify({ id, ...request })}\n`)
     })
+}
+
+/** A box that writes a line beyond the cap is killed: what it says is kept in this process. */
+function readLines(box: Box, onLine: (line: string) => void): void {
+  let parts: Buffer[] = []
+  let bytes = 0
+  box.stdout.on('data', (chunk: Buffer) => {
+    let rest = chunk
+    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a)) {
+      onLine(Buffer.concat([...parts, rest.subarray(0, end)]).toString('utf8'))
+      parts = []
+      bytes = 0
+      rest = rest.subarray(end + 1)
+    }
+    parts.push(rest)
+    bytes += rest.length
+    if (bytes <= lineBytes) return
+    parts = []
+    bytes = 0
+    void box.kill()
+  })
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return null
+  }
 }
