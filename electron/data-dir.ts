@@ -1,5 +1,7 @@
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { KernelError } from '../kernel/errors.ts'
 
 /** The folder that `--data` names, or `exodesk` in the operating system's place for the data of programs. Absolute. */
 export function dataDirOf(option: string | undefined): string {
@@ -12,5 +14,33 @@ export function dataDirOf(option: string | undefined): string {
       return join(APPDATA ?? join(homedir(), 'AppData', 'Roaming'), 'exodesk')
     default:
       return join(XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'exodesk')
+  }
+}
+
+/**
+ * Makes the folder where it is missing, and closes it to all but its user.
+ * @throws KernelError `unavailable` saying why it cannot be.
+ */
+export function makeDataDir(dataDir: string): void {
+  try {
+    makeFolder(dataDir)
+    chmodSync(dataDir, 0o700)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'a file is in its place' : message
+    throw new KernelError('unavailable', `${dataDir} cannot be the data directory: ${why}. Choose another with --data`)
+  }
+}
+
+/** Not by mkdir's `recursive`, which never returns below /proc. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && statSync(folder).isDirectory()) return
+    if (code !== 'ENOENT' || dirname(folder) === folder) throw error
+    makeFolder(dirname(folder))
+    mkdirSync(folder)
   }
 }

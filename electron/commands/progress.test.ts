@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { EventData, EventKind } from '../../kernel/wire/events.ts'
 import type { EventRow } from '../../kernel/wire/operator.ts'
 import { Progress } from './progress.ts'
-import { dollars, inert, table } from './text.ts'
+import { dollars, inert, inertLines, table } from './text.ts'
 
 let seq = 0
 function event<K extends EventKind>(kind: K, data: EventData<K>, step: number | null = null): EventRow {
@@ -84,6 +84,16 @@ describe('text for a terminal', () => {
   it('is cut and on one line', () => {
     expect(inert('a\nb\tc', 300)).toBe('a ⏎ b c')
     expect(inert('x'.repeat(400), 10)).toBe(`${'x'.repeat(10)}…`)
+  })
+
+  it('shows what a reader would not see, or a terminal would act on', () => {
+    const points = [0x1b, 0x07, 0x9b, 0x202e, 0x200b, 0x2028, 0xfe0f, 0xe0041, 0x3164, 0x2800, 0xa0, 0xd800, 0xe000]
+    for (const point of points) expect(inert(`a${String.fromCodePoint(point)}b`)).toBe(`a\\u{${point.toString(16)}}b`)
+  })
+
+  it('of a diff is shown whole, tabs and all', () => {
+    const line = `+${'\t'.repeat(1500)}evil()`
+    expect(inertLines(`${line}\n-b`)).toBe(`+${' '.repeat(3000)}evil()\n-b`)
   })
 
   it('never shows an unknown cost as nothing, nor a small one as zero', () => {

@@ -1,20 +1,23 @@
 // How the command line writes: figures with their units, and text of a model in a form that no terminal acts on.
 
-/** Text that may come from a model: control characters, line ends and direction marks are shown as escapes. */
+/** What a terminal acts on, or a reader does not see: controls, direction marks, fillers, blanks that are none. */
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu
+
+/** Text that may come from a model: line ends are marked, and characters that hide or turn text are shown as escapes. */
 export function inert(text: string, longest = 300): string {
   const cut = text.length > longest ? `${text.slice(0, longest)}…` : text
-  return cut.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu, (char) => {
+  return cut.replaceAll(hidden, (char) => {
     if (char === '\n') return ' ⏎ '
     if (char === '\t') return ' '
     return `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
   })
 }
 
-/** The same over lines, for text that is shown as it is laid out (a diff). */
+/** The same over lines, for text that is shown as it is laid out (a diff): all of it, since what is cut is not read. */
 export function inertLines(text: string): string {
   return text
     .split('\n')
-    .map((line) => inert(line.replaceAll('\t', '  '), 2_000))
+    .map((line) => inert(line.replaceAll('\t', '  '), Number.POSITIVE_INFINITY))
     .join('\n')
 }
 
