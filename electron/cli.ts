@@ -1,9 +1,16 @@
 import { BadArguments, Ended, type ExitCode, exitCode } from './commands/command.ts'
 import { commands, commandsToCome, usage, usageOf } from './commands/index.ts'
-import { version } from './host.ts'
+import { inertLines } from './commands/text.ts'
+import { version } from './resources.ts'
 
 // A reader that has seen enough (`… | head`) ends the command: that is no error of its.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 3))
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(exitCode.done)
+  complain(`exodesk: its output cannot be written: ${error.message}`, exitCode.cannotRun)
+  process.exit(exitCode.cannotRun)
+})
+// Who does not want to hear the notes still wants the work.
+process.stderr.on('error', () => {})
 
 void main(process.argv.slice(2)).then((code) => {
   process.exitCode = code
@@ -35,7 +42,8 @@ function print(text: string): ExitCode {
 }
 
 function complain(text: string, code: ExitCode): ExitCode {
-  process.stderr.write(`${text.trimEnd()}\n`)
+  // An error may quote an agent, a world or a pack.
+  process.stderr.write(`${inertLines(text.trimEnd())}\n`)
   return code
 }
 

@@ -5,8 +5,7 @@ import { RPCLink } from '@orpc/client/websocket'
 import type { ContractRouterClient } from '@orpc/contract'
 import WebSocket from 'ws'
 import type { operatorContract } from '../kernel/wire/operator.ts'
-import { type DeskAnswer, findHostSocket, type HostFacts } from './host-socket.ts'
-import { maxPayloadBytes } from './operator-socket.ts'
+import { type DeskAnswer, findHostSocket, type HostFacts, maxPayloadBytes } from './socket-path.ts'
 
 /** The operator contract, as a caller sees it; the same over every transport. */
 export type Desk = ContractRouterClient<typeof operatorContract>

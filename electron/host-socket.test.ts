@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Kernel } from '../kernel/kernel.ts'
 import { findRunningHost } from './host-client.ts'
-import { type DeskAnswer, findHostSocket, type HostSocket, serveHostSocket } from './host-socket.ts'
+import { type HostSocket, serveHostSocket } from './host-socket.ts'
+import { type DeskAnswer, findHostSocket } from './socket-path.ts'
 
 const noProcedures = {} as unknown as Kernel['operator']
 

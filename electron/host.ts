@@ -1,9 +1,9 @@
-import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Kernel, type KernelConfig, openKernel } from '../kernel/kernel.ts'
-import { type DeskAnswer, serveHostSocket } from './host-socket.ts'
-import { findResources, type Resources } from './resources.ts'
+import { makeDataDir } from './data-dir.ts'
+import { serveHostSocket } from './host-socket.ts'
+import { hostResources, version } from './resources.ts'
 import { simulatorProcess } from './simulator.ts'
+import type { DeskAnswer } from './socket-path.ts'
 
 export interface Host {
   kernel: Kernel
@@ -24,8 +24,7 @@ export interface HostOptions {
  * @throws KernelError `conflict` where another host holds the directory; others say what to do.
  */
 export async function openHost(kind: KernelConfig['host'], dataDir: string, options: HostOptions = {}): Promise<Host> {
-  mkdirSync(dataDir, { recursive: true })
-  chmodSync(dataDir, 0o700)
+  makeDataDir(dataDir)
   // The closed door is the directory. In it, boxes that run as nobody must be able to read what is mounted for them,
   // and what a box makes must not depend on how its user's shell is set up.
   process.umask(0o022)
@@ -57,14 +56,6 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string, opti
       simulator.stop()
     },
   }
-}
-
-export function hostResources(): Resources {
-  return findResources(import.meta.dirname)
-}
-
-export function version(): string {
-  return JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')).version
 }
 
 /** In a desk the simulated model takes its time, so that a person can follow and decide; a script's does not. */

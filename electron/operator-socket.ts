@@ -3,9 +3,8 @@ import type { Duplex } from 'node:stream'
 import { RPCHandler } from '@orpc/server/ws'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { Kernel } from '../kernel/kernel.ts'
+import { maxPayloadBytes } from './socket-path.ts'
 
-/** Larger than any call of the contract and any answer. */
-export const maxPayloadBytes = 16 * 1024 * 1024
 /** Tells the page to stop trying: its pass is of another run of the host. */
 const passRefused = 4401
 

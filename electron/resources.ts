@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KernelResources } from '../kernel/kernel.ts'
 
@@ -37,4 +37,13 @@ export function findResources(here: string): Resources {
     packs: join(root, 'tasks'),
     simulator: isSource ? join(root, 'simulator/main.ts') : join(built, 'simulator.mjs'),
   }
+}
+
+/** What ships beside this code. */
+export function hostResources(): Resources {
+  return findResources(import.meta.dirname)
+}
+
+export function version(): string {
+  return JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')).version
 }

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { serveHeadless } from './headless-server.ts'
-import { type Host, openHost } from './host.ts'
+import type { Host } from './host.ts'
 import { findRunningHost, type RunningHost } from './host-client.ts'
-import type { DeskAnswer } from './host-socket.ts'
-import { serveOperatorSocket } from './operator-socket.ts'
+import type { DeskAnswer } from './socket-path.ts'
 
 export const serveOptions = { port: { type: 'string' } } as const
 
@@ -31,6 +30,7 @@ export async function serve({ dataDir, port, json = false }: ServeOptions): Prom
   let answer: () => DeskAnswer = () => ({ none: 'it is starting' })
   let host: Host
   try {
+    const { openHost } = await import('./host.ts')
     host = await openHost('headless', dataDir, { openDesk: () => answer() })
   } catch (error) {
     process.stderr.write(`Exodesk cannot run: ${(error as Error).message}\n`)
@@ -43,6 +43,7 @@ export async function serve({ dataDir, port, json = false }: ServeOptions): Prom
   })
   if (desk === null) return 3
   answer = () => ({ url: desk.freshUrl() })
+  const { serveOperatorSocket } = await import('./operator-socket.ts')
   const operator = serveOperatorSocket(desk.server, desk.standing, host.kernel.operator, 'websocket')
   printUrl(desk.freshUrl(), json)
 

@@ -1,5 +1,3 @@
-import { createRouterClient } from '@orpc/server'
-import { openHost } from '../host.ts'
 import { type Desk, findRunningHost, type RunningHost } from '../host-client.ts'
 import { Ended, exitCode } from './command.ts'
 
@@ -64,6 +62,8 @@ async function attach(dataDir: string, running: RunningHost): Promise<OpenDesk> 
 }
 
 async function openOwn(dataDir: string, { proceed }: { proceed: boolean }): Promise<OpenDesk> {
+  // The kernel is loaded only by who needs one: a command that speaks to a running host answers at once.
+  const [{ openHost }, { createRouterClient }] = await Promise.all([import('../host.ts'), import('@orpc/server')])
   const host = await openHost('cli', dataDir, { proceed })
   return {
     desk: createRouterClient(host.kernel.operator, { context: { via: 'socket' as const } }),

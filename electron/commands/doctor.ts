@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
-import { probeSandbox } from '../../kernel/kernel.ts'
-import { hostResources, version } from '../host.ts'
 import { findRunningHost } from '../host-client.ts'
+import { hostResources, version } from '../resources.ts'
 import { type Command, exitCode, parseCommand } from './command.ts'
 import { say, sayJson, table } from './text.ts'
 
@@ -22,6 +21,7 @@ export const doctor: Command = {
       ['task packs', resources.packs],
     ].map(([what, path]) => ({ what: what as string, path: path as string, isThere: existsSync(path as string) }))
     const running = await findRunningHost(dataDir)
+    const { probeSandbox } = await import('../../kernel/kernel.ts')
     const { report, probes, error } = await probeSandbox(resources)
     const failed = probes.filter((probe) => !probe.holds)
     const missing = parts.filter((part) => !part.isThere)
