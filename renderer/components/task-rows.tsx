@@ -18,7 +18,7 @@ export function RunningRow({ task, isSelected }: { task: TaskSummary; isSelected
       </span>
       <strong>{task.title}</strong>
       <span className="muted">
-        {task.task} · {task.agent} · r{task.activation} · step {task.totals.steps}
+        {task.task} · r{task.activation} · step {task.totals.steps} · {task.agent}
       </span>
       <ProgressBar progress={task.progress} />
       <BudgetBar usedNanoUsd={task.totals.costNanoUsd} limitNanoUsd={task.limits.budgetNanoUsd} />
@@ -55,8 +55,8 @@ export function FinishedRow({ task, isSelected }: { task: TaskSummary; isSelecte
       </span>
       <strong>{task.title}</strong>
       <span className="muted">
-        {task.task} · {task.agent} · {task.totals.steps} steps
-        {finishedAt !== null && ` · took ${duration(finishedAt - task.createdAt)}`}
+        {task.task} · r{task.activation} · {task.totals.steps} steps
+        {finishedAt !== null && ` in ${duration(finishedAt - task.createdAt)}`} · {task.agent}
       </span>
       <ProgressBar progress={task.progress} />
       <span className="figure">{money(task.totals.costNanoUsd)}</span>

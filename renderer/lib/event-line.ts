@@ -236,7 +236,7 @@ const lines: Record<EventKind, (data: Data) => Line> = {
   }),
   'revision.rolled-back': (d) => ({
     word: 'rolled back',
-    text: `r${str((d.from as Data | undefined)?.activation)} → r${str((d.to as Data | undefined)?.activation)} (${str(d.cause)}): ${str(d.reason)}`,
+    text: `r${str((d.from as Data | undefined)?.activation)} → r${str((d.to as Data | undefined)?.activation)} (${str(d.cause)})${d.reason ? `: ${str(d.reason)}` : ''}`,
     tone: 'wait',
     icon: '↩',
     group: 'policy',

@@ -165,7 +165,9 @@ function HistoryRow(props: { event: EventRow; top: number; isOpen: boolean; onOp
     >
       <span className="figure muted">{event.seq}</span>
       <TimeAgo at={event.at} className="muted" />
-      <span className="muted">{event.task ?? event.agent ?? ''}</span>
+      <span className="muted history-subject" title={event.agent ?? undefined}>
+        {event.task ?? event.agent ?? ''}
+      </span>
       <span className={`tone-${line.tone}`}>
         <span aria-hidden="true">{line.icon}</span> {event.kind}
       </span>

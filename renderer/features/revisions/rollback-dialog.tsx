@@ -100,9 +100,7 @@ export function RollbackDialog({ agent, target, active: activeNow, onClose }: Pr
                   <li key={effect}>{effect}</li>
                 ))}
               </ul>
-              <p className="muted">
-                A rollback is a new activation: nothing is lost, and rolling back to r{active.activation} undoes it.
-              </p>
+              <p className="muted">A rollback is a new activation: nothing is lost.</p>
               <input
                 className="field"
                 value={reason}
