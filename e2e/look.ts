@@ -23,8 +23,9 @@ export async function look(page: Page, name: string): Promise<string[]> {
   const faults: string[] = []
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme })
+    const found = await violations(page)
     await screenshot(page, `${name}-${colorScheme}`)
-    for (const { id, nodes } of await violations(page)) {
+    for (const { id, nodes } of found) {
       const where = nodes.map((node) => `${node.target.join(' ')} (${node.failureSummary ?? ''})`).join(', ')
       faults.push(`${name} ${colorScheme}: ${id}: ${where}`)
     }

@@ -124,7 +124,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       })
       expect(order).not.toBe(0)
       const checks = await byTest(page, 'check').allTextContents()
-      for (const name of ['scope', 'static', 'types', 'boot', 'replay'])
+      for (const name of ['scope', 'types', 'boot'])
         expect(
           checks.some((check) => check.includes('pass') && check.includes(name)),
           name,
