@@ -1,7 +1,6 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { KernelError } from '../kernel/errors.ts'
 
 /** The folder that `--data` names, or `exodesk` in the operating system's place for the data of programs. Absolute. */
 export function dataDirOf(option: string | undefined): string {
@@ -19,7 +18,7 @@ export function dataDirOf(option: string | undefined): string {
 
 /**
  * Makes the folder where it is missing, and closes it to all but its user.
- * @throws KernelError `unavailable` saying why it cannot be.
+ * @throws Error saying why it cannot be, and what to do.
  */
 export function makeDataDir(dataDir: string): void {
   try {
@@ -28,7 +27,7 @@ export function makeDataDir(dataDir: string): void {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'a file is in its place' : message
-    throw new KernelError('unavailable', `${dataDir} cannot be the data directory: ${why}. Choose another with --data`)
+    throw new Error(`${dataDir} cannot be the data directory: ${why}. Choose another with --data`)
   }
 }
 
