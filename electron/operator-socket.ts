@@ -48,7 +48,8 @@ export function serveOperatorSocket(
 function paced(socket: WebSocket): Pick<WebSocket, 'addEventListener' | 'send'> {
   const send = (data: RawData | string) =>
     new Promise<void>((resolve) => {
-      socket.send(data, () => resolve())
+      // On a socket that is going, every send fails at once: the source must not keep its `close` from being heard.
+      socket.send(data, (error) => (error ? setImmediate(resolve) : resolve()))
     })
   return { addEventListener: socket.addEventListener.bind(socket), send: send as WebSocket['send'] }
 }
