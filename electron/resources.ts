@@ -11,7 +11,7 @@ export interface Resources extends KernelResources {
  * Where everything is that the kernel needs at run time. `here` is the folder of the running code: electron/ (from
  * source), dist/ (built) or app.asar/dist (installed, with what boxes mount beside the archive, as plain files).
  */
-export function findResources(here: string): Resources {
+function findResources(here: string): Resources {
   const isInstalled = !existsSync(join(here, '../executor-seed'))
   const isSource = existsSync(join(here, 'main.ts'))
   const root = join(here, isInstalled ? '../..' : '..')

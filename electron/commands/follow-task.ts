@@ -58,7 +58,7 @@ export async function followTask(open: OpenDesk, followed: Followed): Promise<Ex
   }
 }
 
-export function codeOf(outcome: RunResult['outcome']): ExitCode {
+function codeOf(outcome: RunResult['outcome']): ExitCode {
   return outcome === 'completed' || outcome === 'claimed' ? exitCode.done : exitCode.doesNotHold
 }
 
