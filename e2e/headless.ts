@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { type Browser, chromium } from 'playwright-core'
 import { root } from './exodesk.ts'
 
@@ -34,6 +35,15 @@ export async function startHeadless(data: string, env: Record<string, string> = 
     await exited
   }
   return { url, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+}
+
+/** Runs it to its end, as where another host holds the data directory. */
+export async function runHeadless(data: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const host = spawn(process.execPath, [join(root, 'dist', 'headless.cjs'), '--data', data], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr, [code]] = await Promise.all([text(host.stdout), text(host.stderr), once(host, 'exit')])
+  return { code, stdout, stderr }
 }
 
 export function launchChromium(): Promise<Browser> {
