@@ -4,7 +4,7 @@ import type { Box, SandboxProvider } from '../sandbox/sandbox.ts'
 import type { TaskFolders } from './folders.ts'
 import type { Pack } from './pack.ts'
 
-const probeSchema = z.looseObject({ value: z.number(), unit: z.string().max(50), goal: z.number(), done: z.boolean() })
+const probeSchema = z.object({ value: z.number(), unit: z.string().max(50), goal: z.number(), done: z.boolean() })
 const frameSchema = z.looseObject({ frame: z.string() })
 const saveSchema = z.looseObject({ state: z.string() })
 const answerSchema = z.looseObject({ id: z.number(), error: z.unknown().optional() })

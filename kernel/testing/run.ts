@@ -47,6 +47,8 @@ export interface RunBench {
   /** Of the agent whose task runs. */
   target: ActivationTarget | null
   budgets: Pick<BudgetState, 'limitNanoUsd' | 'limitTokens' | 'spentNanoUsd' | 'spentTokens'>[]
+  /** Whether every agent is there already. Default true. */
+  knowsAgents: boolean
   /** What the guardian says to a crash. */
   decision: FailureDecision
   report: ProviderReport
@@ -73,6 +75,7 @@ export async function openRunBench(behaviour: Behaviour): Promise<RunBench> {
   const bench = {
     ...{ open, behaviour, time },
     generations: [],
+    knowsAgents: true,
     target: null,
     budgets: [],
     decision: { action: 'restart', delayMs: 0 },
@@ -87,7 +90,11 @@ export async function openRunBench(behaviour: Behaviour): Promise<RunBench> {
   let turns = 0
 
   const guardian = {
-    active: async () => ({ revision, activation: 1 }),
+    active: async () => (bench.knowsAgents ? { revision, activation: 1 } : null),
+    createAgent: async () => {
+      bench.knowsAgents = true
+      return { revision, activation: 1 }
+    },
     attach: (_agent: string, target: ActivationTarget) => {
       bench.target = target
       return () => {

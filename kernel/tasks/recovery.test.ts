@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openTestHistory, type TestHistory } from '../history/fixture.ts'
+import { modelCalled } from '../testing/guardian.ts'
+import { draft, type EventData, type EventDraft, type EventKind } from '../wire/events.ts'
+import { closeOpenWork, knownSpend, meterState } from './recovery.ts'
+
+const agent = 'apprentice'
+const revision = 'a'.repeat(64)
+let open: TestHistory
+beforeEach(async () => {
+  open = await openTestHistory()
+})
+afterEach(() => open.close())
+
+function event<K extends EventKind>(kind: K, data: EventData<K>, header: Partial<EventDraft> = {}) {
+  const place = { agent, task: 'T-1', run: 'task', generation: 1, turn: 1, revision } as const
+  return draft(kind, data, { actor: 'kernel', ...place, ...header })
+}
+const started = (generation: number) =>
+  event('executor.started', { activation: 1, box: 'b', startMs: 1, tools: [] }, { generation, turn: null })
+const called = (call: string, header: Partial<EventDraft> = {}) =>
+  event('tool.called', { call, name: 'shell', arguments: '{}', request: 1 }, { step: 1, ...header })
+const finished = (call: string) =>
+  event('tool.finished', { call, name: 'shell', outcome: 'ok', output: '', outputBytes: 0, durationMs: 1 }, { step: 1 })
+const turn = (number: number) => event('turn.started', { maxSteps: 5, maxMs: 5 }, { turn: number })
+const turnEnded = (number: number) =>
+  event('turn.ended', { outcome: 'yielded', reason: null, steps: 1 }, { turn: number })
+
+async function kindsSince(seq: number) {
+  const { events } = await open.history.read({ agent: null }, { after: seq, limit: 100 })
+  return events.map(({ kind, generation, turn, step }) => [kind, generation, turn, step])
+}
+
+describe('what a kill left open', () => {
+  it('is closed in the order of a live interruption, with what it belongs to; a second time there is nothing', async () => {
+    const { history } = open
+    await history.append([started(1), turn(1), called('c1'), finished('c1'), called('c2', { step: 2 })])
+    const seq = history.head()?.seq ?? 0
+    expect(await closeOpenWork(history, agent, 'T-1')).toEqual({ calls: 1, turns: 1 })
+    expect(await kindsSince(seq)).toEqual([
+      ['executor.stopped', 1, null, null],
+      ['tool.finished', 1, 1, 2],
+      ['turn.ended', 1, 1, null],
+    ])
+    expect(await closeOpenWork(history, agent, 'T-1')).toEqual({ calls: 0, turns: 0 })
+  })
+
+  it('may be a call of an earlier turn, whose output no request has delivered yet', async () => {
+    const { history } = open
+    await history.append([started(1), turn(1), called('c1'), turnEnded(1), turn(2)])
+    expect(await closeOpenWork(history, agent, 'T-1')).toEqual({ calls: 1, turns: 1 })
+  })
+
+  it('may be two executors, in the middle of a hand-over', async () => {
+    const { history } = open
+    await history.append([started(1), turn(1), called('c1'), started(2)])
+    const seq = history.head()?.seq ?? 0
+    expect(await closeOpenWork(history, agent, 'T-1')).toEqual({ calls: 1, turns: 1 })
+    expect((await kindsSince(seq)).map(([kind, generation]) => [kind, generation])).toEqual([
+      ['executor.stopped', 1],
+      ['executor.stopped', 2],
+      ['tool.finished', 1],
+      ['turn.ended', 1],
+    ])
+  })
+
+  it('is nothing of another task, and nothing after an orderly end', async () => {
+    const { history } = open
+    await history.append([started(1), turn(1), turnEnded(1), event('executor.stopped', { reason: 'at rest' })])
+    await history.append([called('x', { task: 'T-2', agent: 'other' })])
+    const seq = history.head()?.seq ?? 0
+    expect(await closeOpenWork(history, agent, 'T-1')).toEqual({ calls: 0, turns: 0 })
+    expect(await kindsSince(seq)).toEqual([])
+  })
+})
+
+describe('where a task goes on', () => {
+  it('is after its last step and turn, with its progress', async () => {
+    const { history } = open
+    expect(await meterState(history, agent, 'T-1')).toEqual({
+      lastStep: null,
+      lastTurn: 0,
+      workedMs: 0,
+      progress: null,
+    })
+    const progress = { value: 2, goal: 3, unit: 'beans', source: 'measured' } as const
+    await history.append([
+      turn(1),
+      { ...modelCalled('T-1', revision), turn: 1, step: 1 },
+      // A step that was refused before anything was sent has no event, and its number is not given twice.
+      { ...modelCalled('T-1', revision), turn: 1, step: 3 },
+      event('task.progressed', progress, { step: 3 }),
+      turnEnded(1),
+      turn(2),
+    ])
+    expect(await meterState(history, agent, 'T-1')).toMatchObject({
+      lastStep: { turn: 1, step: 3 },
+      lastTurn: 2,
+      progress,
+    })
+  })
+
+  it('has spent at least the dearest known step for each of unknown cost', async () => {
+    const cost = (step: number, costNanoUsd: number | null) => {
+      const made = modelCalled('T-1', revision)
+      return { ...made, step, data: { ...made.data, costNanoUsd } }
+    }
+    await open.history.append([cost(1, 100), cost(2, null), cost(3, 40)])
+    expect(await knownSpend(open.history, 'T-1')).toBe(240)
+  })
+})
