@@ -4,8 +4,6 @@ import { KernelError } from '../errors.ts'
 import { type Connection, openPlain, sqliteCode } from './sqlite.ts'
 
 export interface Lock {
-  /** False once lock.db was moved or replaced: a second host could then start, and this one must stop writing. */
-  isIntact(): boolean
   release(): void
 }
 
@@ -20,10 +18,8 @@ export function holdLock(dataDir: string): Lock {
   const file = join(dataDir, 'lock.db')
   // Not the main database: its readers must go on. A transaction, not a pid file: it cannot outlive its process.
   const db = openPlain(file, 0)
-  let inode: number
   try {
     db.exec('BEGIN EXCLUSIVE')
-    inode = statSync(file).ino
   } catch (error) {
     db.close()
     if (sqliteCode(error)?.startsWith('SQLITE_BUSY')) {
@@ -34,12 +30,19 @@ export function holdLock(dataDir: string): Lock {
     }
     throw new KernelError('unavailable', `${file} cannot be locked: ${(error as Error).message}`, { cause: error })
   }
-  return { isIntact: () => isSameFile(file, inode), release: () => release(db) }
+  return { release: () => release(db) }
 }
 
-function isSameFile(file: string, inode: number): boolean {
-  // Never opened a second time: closing any descriptor of a file drops every POSIX lock that the process has on it.
-  return statSync(file, { throwIfNoEntry: false })?.ino === inode
+/**
+ * Whether the lock file of a directory is still the one that is there now. Once it was moved or replaced, a second host can
+ * start, and this one must stop writing. Where there is no lock file, nobody holds one.
+ */
+export function watchLock(dataDir: string): () => boolean {
+  const file = join(dataDir, 'lock.db')
+  // Never opened: closing any descriptor of a file drops every POSIX lock that the process has on it.
+  const inode = () => statSync(file, { throwIfNoEntry: false })?.ino
+  const held = inode()
+  return () => held === undefined || inode() === held
 }
 
 function release(db: Connection): void {

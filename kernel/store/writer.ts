@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { KernelError } from '../errors.ts'
 import { createCommits } from './commits.ts'
+import { watchLock } from './lock.ts'
 import type { FromWorker, Head, Outcome, ToWorker, WorkerSetup, WriteOp } from './messages.ts'
 import { migrate } from './migrations.ts'
 import { createQueries } from './queries.ts'
@@ -15,6 +16,9 @@ const signEveryEvents = 1_000
 const signEveryMs = 2_000
 /** Operations in one commit, so that its callers need not wait for ever. */
 const groupLimit = 512
+const readingOnly = 'history is open for reading only, because it failed verification'
+const revoked =
+  'nothing was added: lock.db was moved or replaced, so another Exodesk may be using this data directory. Quit this one'
 
 if (parentPort === null) throw new Error('kernel/store/writer.ts is the entry of a worker thread')
 const port = parentPort
@@ -39,14 +43,15 @@ function write(): void {
   if (problem !== null) {
     // Nothing is mended here: what is left is evidence, and to be read.
     port.on('message', (message: ToWorker) => {
-      if (message.type === 'write') send(refuseAll(message.ops, problem))
+      if (message.type === 'write') send(refuseAll(message.ops, `${readingOnly}: ${problem}`))
       if (message.type === 'close') close(db)
     })
     send({ type: 'ready', head: headOf(db), problem })
     return
   }
   const commits = createCommits(db)
-  const signer = createSigner(commits.head)
+  const isLocked = watchLock(dataDir)
+  const signer = createSigner(commits.head, isLocked)
   let waiting: { id: number; op: WriteOp }[] = []
   let isScheduled = false
 
@@ -56,7 +61,9 @@ function write(): void {
     waiting = waiting.slice(groupLimit)
     isScheduled = waiting.length > 0
     if (isScheduled) setImmediate(flush)
-    send({ type: 'settled', outcomes: commits.run(group), head: commits.head() })
+    send(
+      isLocked() ? { type: 'settled', outcomes: commits.run(group), head: commits.head() } : refuseAll(group, revoked),
+    )
     signer.afterCommit()
   }
 
@@ -101,8 +108,7 @@ function answer(id: number, query: () => unknown): Outcome {
   }
 }
 
-function refuseAll(ops: readonly { id: number }[], problem: string): FromWorker {
-  const message = `history is open for reading only, because it failed verification: ${problem}`
+function refuseAll(ops: readonly { id: number }[], message: string): FromWorker {
   return {
     type: 'settled',
     outcomes: ops.map(({ id }) => ({ id, ok: false, code: 'unavailable', message })),
@@ -110,7 +116,7 @@ function refuseAll(ops: readonly { id: number }[], problem: string): FromWorker 
   }
 }
 
-function createSigner(head: () => Head | null) {
+function createSigner(head: () => Head | null, isLocked: () => boolean) {
   const signed = readSignedHead(dataDir)
   let signedSeq = 'head' in signed ? signed.head.seq : 0
   let timer: NodeJS.Timeout | null = null
@@ -118,7 +124,7 @@ function createSigner(head: () => Head | null) {
     if (timer !== null) clearTimeout(timer)
     timer = null
     const now = head()
-    if (now === null || now.seq === signedSeq) return
+    if (now === null || now.seq === signedSeq || !isLocked()) return
     try {
       writeSignedHead(dataDir, now)
       signedSeq = now.seq
