@@ -133,6 +133,6 @@ async function writeReadable(path: string, content: string | Buffer): Promise<vo
 
 function missing(what: string, fix: string | undefined): KernelError {
   return new KernelError('unavailable', fix === undefined ? what : `${what}. To mend it: ${fix}`, {
-    details: fix === undefined ? {} : { fix },
+    details: fix === undefined ? {} : { reason: what, fix },
   })
 }

@@ -110,7 +110,11 @@ describe.skipIf(bwrap === undefined)('local boxes', () => {
 
   it('says what is missing and how to mend it, and runs nothing', async () => {
     const { provider } = await make({ bwrapPath: '/nowhere/bwrap' })
-    expect(await provider.report()).toMatchObject({ available: false, fix: 'sudo apt-get install -y bubblewrap' })
+    expect(await provider.report()).toMatchObject({
+      available: false,
+      reason: 'bubblewrap is not installed',
+      fix: 'sudo apt-get install -y bubblewrap',
+    })
     await expect(provider.run({ profile: 'task', label: 'x', mounts: {}, argv: ['true'] })).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringMatching(/bubblewrap is not installed/),

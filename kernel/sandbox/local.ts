@@ -124,7 +124,8 @@ export function localProvider(config: LocalConfig): SandboxProvider {
         name: 'local',
         available: false,
         detail: 'no local box',
-        reason: error.message,
+        // A report gives what is wrong and what mends it apart.
+        reason: typeof error.details?.reason === 'string' ? error.details.reason : error.message,
         ...(typeof fix === 'string' ? { fix } : {}),
       }
     }
