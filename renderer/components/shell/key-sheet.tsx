@@ -4,7 +4,7 @@ import { Dialog } from '../dialog.tsx'
 
 const sheet: Record<string, [chord: string, what: string][]> = {
   Everywhere: [
-    ['Mod+1', 'Home, and Mod+2 … Mod+5 for the other screens'],
+    ['Mod+1', `Home, and ${showChord('Mod+2')} … ${showChord('Mod+5')} for the other screens`],
     ['escape', 'Back; in a field: leave it'],
     ['Mod+n', 'On Home: a new task'],
     ['Mod+Shift+.', 'Pause every running task at its next safe point'],
@@ -36,19 +36,19 @@ const sheet: Record<string, [chord: string, what: string][]> = {
 export function KeySheet({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
-      <dl className="keys">
-        {Object.entries(sheet).map(([group, rows]) => (
-          <Fragment key={group}>
-            <h2>{group}</h2>
+      {Object.entries(sheet).map(([group, rows]) => (
+        <section key={group} aria-label={group}>
+          <h2>{group}</h2>
+          <dl className="keys">
             {rows.map(([chord, what]) => (
               <Fragment key={chord}>
                 <dt>{showChord(chord)}</dt>
                 <dd>{what}</dd>
               </Fragment>
             ))}
-          </Fragment>
-        ))}
-      </dl>
+          </dl>
+        </section>
+      ))}
     </Dialog>
   )
 }

@@ -23,7 +23,7 @@ export function StartDemo({ packs, status, isFirst, onStarted, onNew }: Props) {
     mutationFn: (chosen: Pack) => desk.tasks.run({ pack: chosen.pack, ...(model ? { model: model.name } : {}) }),
     onSuccess: ({ task }) => onStarted(task),
   })
-  const blocked = pack?.blocked ?? (status?.sandbox.available === false ? 'No sandbox: see above.' : null)
+  const blocked = status?.sandbox.available === false ? 'No sandbox: see above.' : (pack?.blocked ?? null)
   return (
     <section className="panel home-start" aria-label="Start a task">
       <div>

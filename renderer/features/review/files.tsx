@@ -76,6 +76,7 @@ export function FileDiff({ detail, path, settings, onSettings, isViewed, onViewe
         <span className="review-toggles">
           <Toggle
             name="split"
+            title="Side by side, where there is room for it"
             isOn={settings.sideBySide}
             onChange={(sideBySide) => onSettings({ ...settings, sideBySide })}
           />
@@ -110,9 +111,16 @@ export function FileDiff({ detail, path, settings, onSettings, isViewed, onViewe
   )
 }
 
-function Toggle({ name, isOn, onChange }: { name: string; isOn: boolean; onChange: (isOn: boolean) => void }) {
+interface ToggleProps {
+  name: string
+  title?: string
+  isOn: boolean
+  onChange: (isOn: boolean) => void
+}
+
+function Toggle({ name, title, isOn, onChange }: ToggleProps) {
   return (
-    <button type="button" className="feed-filter" aria-pressed={isOn} onClick={() => onChange(!isOn)}>
+    <button type="button" className="feed-filter" title={title} aria-pressed={isOn} onClick={() => onChange(!isOn)}>
       {name}
     </button>
   )
