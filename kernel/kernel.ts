@@ -141,6 +141,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     counter,
     keys: keys.get,
     redact: keys.redact,
+    keyStart: keys.keyStart,
   })
   const artifacts = createArtifacts({ history })
   const revisions = createRevisions({ history, boxesDir, wireSource: await readFile(resources.wire, 'utf8') })

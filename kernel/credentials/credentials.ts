@@ -4,4 +4,6 @@ export interface Keys {
   get(variable: string): string | null
   /** The text with every key that was given out replaced, also where it stands in base64 or URL-encoded. */
   redact(text: string): string
+  /** How many characters at the end of the text may be the beginning of such a key, in any of these forms. */
+  keyStart(text: string): number
 }

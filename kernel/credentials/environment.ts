@@ -29,6 +29,7 @@ export function keysFromEnvironment(env: Readonly<Record<string, string | undefi
       return key
     },
     redact: (text) => masked.reduce((result, form) => result.replaceAll(form, mask), text),
+    keyStart: (text) => Math.max(0, ...masked.map((form) => overlap(text, form))),
   }
 }
 
@@ -43,4 +44,11 @@ function forms(key: string): string[] {
     return [fixed, fixed.replaceAll('+', '-').replaceAll('/', '_')]
   })
   return [...new Set([key, encodeURIComponent(key), ...inside])]
+}
+
+/** The length of the longest end of `text` that `form` begins with and goes beyond. */
+function overlap(text: string, form: string): number {
+  let length = Math.min(text.length, form.length - 1)
+  while (length > 0 && !text.endsWith(form.slice(0, length))) length -= 1
+  return length
 }

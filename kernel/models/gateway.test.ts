@@ -141,6 +141,22 @@ describe('the key', () => {
     expect(JSON.stringify(await openGateway().call(aCall()))).not.toContain('canary')
   })
 
+  it('is masked in what the answer grows by, however it is cut', async () => {
+    const text = `your key is ${testKey}, and ${testKey.slice(0, -1)}`
+    const [begun, added, , ...end] = textAnswer(text) as [object, object, object, object, object]
+    const pieces = [...text].map((delta) => ({
+      type: 'response.output_text.delta',
+      output_index: 0,
+      item_id: 'msg_1',
+      content_index: 0,
+      delta,
+    }))
+    upstream.answerWith(streamed([begun, added, ...pieces, ...end] as Record<string, unknown>[]))
+    const shown: string[] = []
+    await openGateway().call(aCall({ onDelta: ({ text: piece }) => void shown.push(piece) }))
+    expect(shown.join('')).toBe(`your key is [redacted key], and ${testKey.slice(0, -1)}`)
+  })
+
   it('does not show in an inspection of the gateway', async () => {
     const gateway = openGateway()
     await gateway.call(aCall())

@@ -6,6 +6,7 @@ import type { ModelCards } from './cards.ts'
 import { endpointOf, failureOf } from './endpoint.ts'
 import { createLedger } from './ledger.ts'
 import { limitsOf } from './limits.ts'
+import { type Masks, maskedDeltas } from './masked-deltas.ts'
 import type { Gateway, GatewayAnswer, GatewayCall, PriceTable, TokenCounter } from './models.ts'
 import { type PromptSize, sizeOf } from './prompt.ts'
 import { checkResponsesBody } from './request.ts'
@@ -19,15 +20,13 @@ export interface GatewayLimits extends AttemptLimits {
   retries: number
 }
 
-export interface GatewayOptions {
+export interface GatewayOptions extends Masks {
   clock: Clock
   prices: PriceTable
   cards: ModelCards
   counter: TokenCounter
   /** The key in this environment variable; null where there is none. */
   keys: (keyEnv: string) => string | null
-  /** Masks keys in whatever a provider sent back. */
-  redact: (text: string) => string
   limits?: Partial<GatewayLimits>
 }
 
@@ -111,9 +110,13 @@ async function runCall(
     const attemptAt = elapsedMs()
     const mustLimit = reservation.mustLimit || body.max_output_tokens != null
     const sent = mustLimit ? { ...body, max_output_tokens: reservation.outputTokens } : body
-    const end = await settleOnThrow(reservation, prompt, () =>
-      runAttempt(clock, endpoint, sent, call, limits, limits.totalMs - attemptAt),
-    )
+    const shown = call.onDelta === undefined ? null : maskedDeltas(call.onDelta, options)
+    const reader = { signal: call.signal, ...(shown === null ? {} : { onDelta: shown.take }) }
+    const end = await settleOnThrow(reservation, prompt, async () => {
+      const end = await runAttempt(clock, endpoint, sent, reader, limits, limits.totalMs - attemptAt)
+      if (end.status !== 'aborted') await shown?.flush()
+      return end
+    })
     const metered = meter(end, prompt, Math.max(maxOutputTokens, mostBelievableOutput), counter)
     const costNanoUsd = ledger.charge(metered)
     reservation.settle(metered === null ? 0 : tokensOf(metered.usage), costNanoUsd)

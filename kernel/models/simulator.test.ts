@@ -31,6 +31,7 @@ beforeAll(async () => {
     prices: createPriceTable({ cards }),
     keys: () => null,
     redact: (text) => text,
+    keyStart: () => 0,
   })
   model = {
     name: 'sim-script',

@@ -38,6 +38,7 @@ export async function openGatewayBench(): Promise<GatewayBench> {
         prices: createPriceTable({ cards, overrides: priced ? [price] : [] }),
         keys: keys.get,
         redact: keys.redact,
+        keyStart: keys.keyStart,
         limits,
       })
       gateway.openBudget('T-1', { limitNanoUsd: null, limitTokens: null, spentNanoUsd: 0, spentTokens: 0 })
