@@ -46,8 +46,8 @@ describe.skipIf(boxMissing)('the operator’s desk', () => {
   it('lists packs as `run` takes them, the broken ones with the reason', async () => {
     const packs = await desk.packs.list()
     expect(packs.map(({ pack, blocked }) => [pack, blocked === null])).toEqual([
-      ['packs/beans', true],
-      ['packs/broken', false],
+      ['beans', true],
+      ['broken', false],
     ])
     expect(packs[0]).toMatchObject({ name: 'test/beans', goal: { goal: 2, unit: 'beans', source: 'measured' } })
     expect(packs[1]?.blocked).toContain('timeout_sec')
@@ -179,8 +179,8 @@ describe.skipIf(boxMissing)('the operator’s desk', () => {
       ['proposals.get', () => desk.proposals.get(unknown), 'not-found'],
       ['proposals.file', () => desk.proposals.file({ ...unknown, path: 'x' }), 'not-found'],
       ['proposals.view', () => desk.proposals.view(unknown), 'not-found'],
-      ['proposals.approve', () => desk.proposals.approve(verdict), 'not-found'],
-      ['proposals.reject', () => desk.proposals.reject({ ...verdict, reason: 'no' }), 'not-found'],
+      ['proposals.approve', () => desk.proposals.approve(verdict), 'conflict'],
+      ['proposals.reject', () => desk.proposals.reject({ ...verdict, reason: 'no' }), 'conflict'],
       ['proposals.withdraw', () => desk.proposals.withdraw(unknown), 'not-found'],
       ['revisions.files', () => desk.revisions.files({ revision: noBlob }), 'not-found'],
       ['revisions.list', () => desk.revisions.list({ agent: 'nobody' }), 'not-found'],
