@@ -96,7 +96,7 @@ describe.skipIf(chromiumMissing())('a machine without a sandbox', { timeout: pat
     await page.goto(host.url)
     const banner = byTest(page, 'sandbox-banner')
     await banner.waitFor()
-    expect(await banner.textContent()).toContain('bubblewrap is not installed')
+    expect(await banner.textContent()).toMatch(/No sandbox bubblewrap is not installedRun/)
     expect(await banner.locator('code').allTextContents()).toEqual(['sudo apt-get install -y bubblewrap'])
     await byTest(page, 'start-demo').and(page.locator(':disabled')).waitFor()
     expect(await byTest(page, 'status-strip').textContent()).toContain('no sandbox')
