@@ -117,3 +117,14 @@ describe('a policy that would fill the disk', () => {
     expect((await generation.runTurn(turn)).reason).toContain('over-budget')
   })
 })
+
+describe('a command that writes without end', () => {
+  it('is killed, and the executor is told why', async () => {
+    test = await openTestExecutors()
+    const generation = await test.start('script', {
+      instruction: [['sandbox.exec', { command: 'yes', outputBytes: 10 }]],
+    })
+    const [result] = JSON.parse((await generation.runTurn(turn)).reason ?? '')
+    expect(result).toMatchObject({ signal: 'SIGKILL', stderr: expect.stringContaining('wrote more than 64 MiB') })
+  })
+})

@@ -94,10 +94,13 @@ export class OpenCalls {
     return drafts
   }
 
-  /** Drafts that close whatever is open: what these calls did before the process ended, nobody can tell. */
+  /**
+   * Drafts that close what a generation leaves open: what its calls did before it ended, nobody can tell. Those of another,
+   * which works beside it during a hand-over, stay open.
+   */
   interrupted(place: Place): EventDraft<'tool.finished'>[] {
-    const open = [...this.#open.values()]
-    this.#open.clear()
+    const open = [...this.#open.values()].filter((call) => call.place.generation === place.generation)
+    for (const { call } of open) this.#open.delete(call)
     return open.map((call) =>
       draft(
         'tool.finished',

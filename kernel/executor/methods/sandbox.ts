@@ -1,5 +1,6 @@
 import { KernelError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
+import type { RunOutput } from '../../sandbox/sandbox.ts'
 import { draft, type EventData } from '../../wire/events.ts'
 import type { SandboxExecResult } from '../../wire/executor.ts'
 import type { InboundCall, Methods } from '../channel.ts'
@@ -10,6 +11,8 @@ import { countStored, hasRoom } from './stored.ts'
 
 const keptBytes = 16 * 1024 * 1024
 const whatBytes = 2048
+/** As the sandbox ends a command that writes without end. */
+const runawayBytes = 64 * 1024 * 1024
 /** bash where the sandbox has one, else sh; the command is an argument and never part of this text. */
 const shell = 'if command -v bash >/dev/null 2>&1; then exec bash -c "$0"; else exec sh -c "$0"; fi'
 
@@ -95,7 +98,7 @@ export function sandboxMethods(
           signal: output.signal,
           timedOut: output.timedOut,
           stdout: stdout.text,
-          stderr: stderr.text,
+          stderr: stderr.text + endNote(output),
           stdoutBytes: output.stdoutBytes,
           stderrBytes: output.stderrBytes,
           durationMs: output.durationMs,
@@ -135,6 +138,13 @@ export function sandboxMethods(
     'sandbox.restore': refuseSnapshots,
     'sandbox.snapshots': refuseSnapshots,
   }
+}
+
+/** Why a command was killed, where neither its exit code nor a time limit says so. */
+function endNote({ outOfMemory, signal, timedOut, stdoutBytes, stderrBytes }: RunOutput): string {
+  if (outOfMemory) return '\n[killed: it reached the memory limit of the sandbox]\n'
+  const isRunaway = signal === 'SIGKILL' && !timedOut && Math.max(stdoutBytes, stderrBytes) > runawayBytes
+  return isRunaway ? '\n[killed: it wrote more than 64 MiB; send long output to a file]\n' : ''
 }
 
 /** Output as the executor sees it, and where all of it is when that is not all. */
