@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PolicyOrigin } from '../executor/executor.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
 import { createFolders, taskFolders } from '../tasks/folders.ts'
+import { readPack } from '../tasks/pack.ts'
 import { agent, openTestGuardian, policy, StandInTask, type TestGuardian } from '../testing/guardian.ts'
 import { boot } from './checks/boot.ts'
 import { scope } from './checks/scope.ts'
@@ -20,7 +21,7 @@ beforeEach(async () => {
   const report = await test.provider.report()
   if (!report.available) throw new Error(`these tests need boxes: ${report.reason}. ${report.fix ?? ''}`)
   const folders = taskFolders(test.boxesDir, 'T-1')
-  await createFolders(folders, null, null)
+  await createFolders(folders, await readPack(join(import.meta.dirname, '../../tasks/hollowmere/skills')))
   const box = { label: 'T-1', mounts: { root: folders.root, policy: folders.policy }, workdir: '/task' }
   target = new StandInTask({ box })
   await test.guardian.layPolicy(agent, box, 'T-1')
