@@ -20,7 +20,7 @@ export async function openScreen(
 /** The bundled task with the offline model, in one click. Ends on its Live screen. */
 export async function startDemo(page: Page): Promise<void> {
   await byTest(page, 'start-demo').click()
-  await page.waitForURL(/#\/live\/T-1$/, { timeout: patience })
+  await page.waitForURL(/#\/live\/T-1$/)
 }
 
 /** Measured progress as the now-line prints it. */
@@ -37,7 +37,7 @@ export async function newestInFeed(page: Page): Promise<number> {
   return Math.max(0, ...titles.map((title) => Number(/^event (\d+)/.exec(title)?.[1] ?? 0)))
 }
 
-/** Cost per unit of progress of one activation in nano-dollars, as the table prints it; null while it says "—". */
+/** Cost per unit of progress of one activation in dollars, as the table prints it; null while it says "—". */
 export async function costPerUnit(page: Page, activation: number): Promise<number | null> {
   const cell = byTest(page, `cost-per-unit-r${activation}`).locator('strong')
   if ((await cell.count()) === 0) return null
@@ -45,9 +45,15 @@ export async function costPerUnit(page: Page, activation: number): Promise<numbe
   return dollars === undefined ? null : Number(dollars)
 }
 
+/** Whether the table says that a unit of progress costs less under one activation than under another. */
+export async function paysLess(page: Page, activation: number, than: number): Promise<boolean> {
+  const [now, then] = [await costPerUnit(page, activation), await costPerUnit(page, than)]
+  return now !== null && then !== null && now < then
+}
+
 /** Waits on any screen until the rail counts so many decisions. */
 export async function decisions(page: Page, count: number): Promise<void> {
-  await page.locator('.rail-count', { hasText: new RegExp(`^${count}\\b`) }).waitFor({ timeout: patience })
+  await page.locator('.rail-count', { hasText: new RegExp(`^${count}\\b`) }).waitFor()
 }
 
 /** Opens one proposal and waits for its diff. */
@@ -55,7 +61,7 @@ export async function openProposal(page: Page, proposal: string): Promise<void> 
   await openScreen(page, 'Review')
   await byTest(page, 'review-queue-item').filter({ hasText: proposal }).click()
   await page.getByRole('heading', { name: proposal }).waitFor()
-  await page.locator('.monaco-diff-editor .view-line').first().waitFor({ timeout: patience })
+  await page.locator('.monaco-diff-editor .view-line').first().waitFor()
 }
 
 /** Every file below a folder, name and bytes, as one hash. */

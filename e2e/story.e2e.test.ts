@@ -11,6 +11,7 @@ import {
   openProposal,
   openScreen,
   patience,
+  paysLess,
   progressOf,
   startDemo,
 } from './desk.ts'
@@ -19,6 +20,9 @@ import { chromiumMissing, type Headless, launchChromium, startHeadless } from '.
 import { collectComplaints } from './hosts.ts'
 import { look } from './look.ts'
 
+const usual = { width: 1280, height: 800 }
+/** Below this no window can be made. */
+const smallest = { width: 960, height: 600 }
 const reason = 'At most 25 actions a call, so that a call always ends'
 
 interface Activation {
@@ -47,8 +51,9 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
     const treeOf = (revision: string) => join(data, 'boxes', 'revisions', revision)
     const open = async (url: string) => {
       await page?.close()
-      page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+      page = await browser.newPage({ viewport: usual })
       complaints = collectComplaints(page)
+      page.setDefaultTimeout(patience)
       await page.goto(url)
     }
 
@@ -71,17 +76,17 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       agent = (await events(data, ['task.created']))[0]?.agent ?? ''
 
       await byTest(page, 'now-line').getByText('NOW', { exact: true }).waitFor()
-      await expect.poll(() => newestInFeed(page), { timeout: patience }).toBeGreaterThan(0)
+      await expect.poll(() => newestInFeed(page)).toBeGreaterThan(0)
       const first = await newestInFeed(page)
-      await expect.poll(() => newestInFeed(page), { timeout: patience }).toBeGreaterThan(first)
-      await expect.poll(() => progressOf(page), { timeout: patience }).toBeGreaterThan(0)
+      await expect.poll(() => newestInFeed(page)).toBeGreaterThan(first)
+      await expect.poll(() => progressOf(page)).toBeGreaterThan(0)
       const gained = await progressOf(page)
-      await expect.poll(() => progressOf(page), { timeout: patience }).toBeGreaterThan(gained)
+      await expect.poll(() => progressOf(page)).toBeGreaterThan(gained)
       expect(await byTest(page, 'progress-value').textContent()).toContain('(measured)')
     })
 
     it('shows cost, tokens by bucket and the cached share, all marked as simulated', async () => {
-      await expect.poll(() => byTest(page, 'live-header').textContent(), { timeout: patience }).toMatch(/cached \d+ %/)
+      await expect.poll(() => byTest(page, 'live-header').textContent()).toMatch(/cached \d+ %/)
       expect(await byTest(page, 'live-header').textContent()).toContain('simulated')
       const tokens = await byTest(page, 'tokens-chart').textContent()
       for (const bucket of ['uncached', 'cache write', 'cache read', 'output']) expect(tokens).toContain(bucket)
@@ -91,6 +96,13 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       const before = await costPerUnit(page, 1)
       expect(before).toBeGreaterThan(0)
       faults.push(...(await look(page, 'live')))
+      await page.keyboard.press('k')
+      await byTest(page, 'drawer').waitFor()
+      faults.push(...(await look(page, 'live-drawer')))
+      await page.keyboard.press('Escape')
+      await page.setViewportSize(smallest)
+      faults.push(...(await look(page, 'live-narrow')))
+      await page.setViewportSize(usual)
     })
 
     it('announces a proposal without touching what the person is doing', async () => {
@@ -114,7 +126,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
     })
 
     it('shows the diff, its size and what was measured, and only then what the agent claims', async () => {
-      await page.locator('.monaco-diff-editor .view-line').first().waitFor({ timeout: patience })
+      await page.locator('.monaco-diff-editor .view-line').first().waitFor()
       expect(await page.locator('.review-head').textContent()).toMatch(/2 files \+\d+ −\d+, tree [\d.]+ KiB/)
       const touched = page.getByRole('navigation', { name: 'Changed files' })
       expect(await touched.textContent()).toMatch(/tools\/index\.ts\+1.*tools\/round_\w+\.ts\+\d+/)
@@ -131,6 +143,9 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
         ).toBe(true)
       expect(await byTest(page, 'approve').textContent()).toContain('view 2 more files first')
       faults.push(...(await look(page, 'review')))
+      await page.setViewportSize(smallest)
+      faults.push(...(await look(page, 'review-narrow')))
+      await page.setViewportSize(usual)
     })
 
     it('rejects, and not a byte of what runs changes', async () => {
@@ -144,7 +159,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       await page.keyboard.press('Control+Enter')
       expect(await byTest(page, 'receipt').count()).toBe(0)
       await page.keyboard.press('Control+Shift+X')
-      await byTest(page, 'receipt').waitFor({ timeout: patience })
+      await byTest(page, 'receipt').waitFor()
       const hashes = await byTest(page, 'receipt')
         .locator('code')
         .evaluateAll((codes) => codes.map((code) => code.getAttribute('title')))
@@ -164,12 +179,13 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       const rejected = byTest(page, 'review-queue-item').filter({ hasText: 'P-1' })
       expect(await rejected.getAttribute('data-state')).toBe('rejected')
       expect(await rejected.textContent()).toContain(reason)
+      faults.push(...(await look(page, 'review-queue')))
     })
 
     it('survives kill -9: nothing seen is gone, the proposal still waits, and the task goes on', async () => {
       await openScreen(page, 'Live')
       await page.getByRole('link', { name: /T-1/ }).click()
-      await expect.poll(() => newestInFeed(page), { timeout: patience }).toBeGreaterThan(0)
+      await expect.poll(() => newestInFeed(page)).toBeGreaterThan(0)
       const seen = await newestInFeed(page)
       const told: HistoryEvent[] = []
       for (let more = 1000; more === 1000; ) {
@@ -178,7 +194,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
         more = lines.length
       }
       await host.kill()
-      await byTest(page, 'status-strip').getByText('disconnected').waitFor({ timeout: patience })
+      await byTest(page, 'status-strip').getByText('disconnected').waitFor()
       await expect.poll(() => newestInFeed(page)).toBeGreaterThanOrEqual(seen)
 
       host = await startHeadless(data)
@@ -195,9 +211,9 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
         .lines as unknown as HistoryEvent[]
       expect(after.slice(0, Math.min(told.length, 1000))).toEqual(told.slice(0, 1000))
       await page.getByRole('link', { name: /T-1/ }).first().click()
-      await expect.poll(() => newestInFeed(page), { timeout: patience }).toBeGreaterThan(told.at(-1)?.seq ?? 0)
+      await expect.poll(() => newestInFeed(page)).toBeGreaterThan(told.at(-1)?.seq ?? 0)
       const gained = await progressOf(page)
-      await expect.poll(() => progressOf(page), { timeout: patience }).toBeGreaterThan(gained)
+      await expect.poll(() => progressOf(page)).toBeGreaterThan(gained)
     })
 
     it('approves only what has been looked at for long enough, by one chord', async () => {
@@ -233,11 +249,12 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       await approve.and(page.locator(':enabled')).waitFor()
       faults.push(...(await look(page, 'review-armed')))
       await page.keyboard.press('Control+Enter')
-      await byTest(page, 'receipt').getByText('Approved').waitFor({ timeout: patience })
+      await byTest(page, 'receipt').getByText('Approved').waitFor()
       const hashes = await byTest(page, 'receipt')
         .locator('code')
         .evaluateAll((codes) => codes.map((code) => code.getAttribute('title')))
       expect(new Set(hashes).size).toBe(2)
+      faults.push(...(await look(page, 'review-receipt')))
       expect((await events(data, ['proposal.reviewed'])).map((event) => event.data.verdict)).toEqual([
         'rejected',
         'approved',
@@ -249,18 +266,11 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       const created = (await events(data, ['sandbox.created'])).length
       await openScreen(page, 'Live')
       await page.getByRole('link', { name: /T-1/ }).click()
-      await byTest(page, 'live-header').getByRole('link', { name: 'r2' }).waitFor({ timeout: patience })
-      await expect
-        .poll(
-          async () => ((await costPerUnit(page, 2)) ?? Number.POSITIVE_INFINITY) < ((await costPerUnit(page, 1)) ?? 0),
-          {
-            timeout: patience,
-          },
-        )
-        .toBe(true)
+      await byTest(page, 'live-header').getByRole('link', { name: 'r2' }).waitFor()
+      await expect.poll(() => paysLess(page, 2, 1)).toBe(true)
       for (const chart of ['progress-chart', 'cost-per-unit', 'cost-chart', 'tokens-chart'])
         expect(await byTest(page, chart).getByRole('img').getAttribute('aria-label')).toContain('r2 runs from step')
-      await byTest(page, 'now-line').getByText('END', { exact: true }).waitFor({ timeout: patience })
+      await byTest(page, 'now-line').getByText('END', { exact: true }).waitFor()
       expect(await progressOf(page)).toBe(600)
       faults.push(...(await look(page, 'live-finished')))
       expect(await events(data, ['sandbox.created'])).toHaveLength(created)
@@ -282,7 +292,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       expect(await dialog.textContent()).toMatch(/Tools that go: .*round_/)
       faults.push(...(await look(page, 'rollback-preview')))
       await byTest(page, 'rollback-confirm').click()
-      await byTest(page, 'rollback-receipt').waitFor({ timeout: patience })
+      await byTest(page, 'rollback-receipt').waitFor()
       await dialog.locator('footer').getByRole('button', { name: 'Close' }).click()
       await expect.poll(() => byTest(page, 'revision-row').count()).toBe(3)
       const after = await activations()
@@ -297,7 +307,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       await openScreen(page, 'History')
       await byTest(page, 'history-row').first().waitFor()
       await byTest(page, 'verify').click()
-      await byTest(page, 'integrity').getByText('chain verified').waitFor({ timeout: patience })
+      await byTest(page, 'integrity').getByText('chain verified').waitFor()
       await byTest(page, 'history-row').first().click()
       faults.push(...(await look(page, 'history')))
       expect(await result(data, ['verify'])).toMatchObject({ ok: true, firstBadSeq: null })

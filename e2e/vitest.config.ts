@@ -6,6 +6,8 @@ export default defineConfig({
     include: ['e2e/**/*.e2e.test.ts'],
     pool: 'forks',
     fileParallelism: false,
+    // Waits end with what they wait for; this is for a machine with other work.
+    expect: { poll: { timeout: 5 * 60_000 } },
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },
