@@ -105,7 +105,16 @@ const lines: Record<EventKind, (data: Data) => Line> = {
     icon: '❝',
     group: 'model',
   }),
-  'note.added': (d) => ({ word: 'note', text: firstLine(str(d.text)), icon: '✎', group: 'model' }),
+  'note.added': (d) => ({
+    word: 'note',
+    text: [d.topic, d.text]
+      .filter(Boolean)
+      .map(str)
+      .map((text) => firstLine(text))
+      .join(': '),
+    icon: '✎',
+    group: 'model',
+  }),
   'model.attempted': (d) => ({
     word: `attempt ${str(d.attempt)}`,
     text: d.error ? firstLine(str(d.error)) : str(d.status),
