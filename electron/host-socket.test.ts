@@ -59,6 +59,12 @@ describe('the socket of a host', () => {
     expect((await findRunningHost(dir))?.facts.pid).toBe(42)
   })
 
+  it('takes nothing away that is a folder', async () => {
+    await mkdir(join(dir, 'host.sock'))
+    await expect(serve(dir)).rejects.toThrow(/a folder is in its place: move it away/)
+    expect((await stat(join(dir, 'host.sock'))).isDirectory()).toBe(true)
+  })
+
   it('is found where the data directory is too deep for a socket address', async () => {
     const deep = join(dir, 'd'.repeat(80), 'e'.repeat(40))
     await mkdir(deep, { recursive: true })

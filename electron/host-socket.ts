@@ -1,5 +1,5 @@
 // DATA/host.sock: how the command line and a second start find the host that holds a data directory.
-import { chmodSync, rmSync } from 'node:fs'
+import { chmodSync, lstatSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Kernel } from '../kernel/kernel.ts'
 import { serveOperatorSocket } from './operator-socket.ts'
@@ -25,7 +25,7 @@ export async function serveHostSocket(options: HostSocketOptions): Promise<HostS
   const { dataDir, operator, facts } = options
   const path = chooseHostSocket(dataDir)
   const isFile = process.platform !== 'win32'
-  if (isFile) rmSync(path, { force: true })
+  if (isFile) removeStale(path)
   const server = createServer((request, response) => answer(request, response))
   const sockets = serveOperatorSocket(server, () => 'ours', operator, 'socket')
   await new Promise<void>((resolve, reject) => {
@@ -53,4 +53,10 @@ export async function serveHostSocket(options: HostSocketOptions): Promise<HostS
         server.closeAllConnections()
       }),
   }
+}
+
+function removeStale(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new Error(`${path} is where the host listens, and a folder is in its place: move it away and start again`)
+  rmSync(path, { force: true })
 }

@@ -1,8 +1,9 @@
 // Whole runs on the real kernel: real history, real boxes, the starting policy, and the simulator as the model.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openKernel } from './kernel.ts'
 import {
   boxMissing,
   complete,
@@ -185,5 +186,17 @@ describe('a kernel', () => {
     await expect(run({ model: 'm' })).rejects.toThrow('OPENAI_API_KEY holds no key')
     await expect(run({ pack: 'none' })).rejects.toMatchObject({ code: 'not-found' })
     expect(await test.events(['task.created', 'agent.created'])).toEqual([])
+  })
+})
+
+describe('a data directory whose boxes folder is none', () => {
+  it('is refused in plain words, and is not held on to', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'exodesk-kernel-'))
+    writeFileSync(join(dataDir, 'boxes'), '')
+    await expect(openKernel(testConfig(dataDir, simulator))).rejects.toThrow(/boxes must be a folder/)
+    rmSync(join(dataDir, 'boxes'))
+    const kernel = await openKernel(testConfig(dataDir, simulator))
+    await kernel.close()
+    rmSync(dataDir, { recursive: true })
   })
 })

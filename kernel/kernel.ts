@@ -123,7 +123,11 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     ...(resources.writer === undefined ? {} : { writerUrl: resources.writer }),
   })
   opened.push(() => history.close())
-  await mkdir(boxesDir, { recursive: true })
+  await mkdir(boxesDir, { recursive: true }).catch(async (error: Error) => {
+    await history.close()
+    lock.release()
+    throw new KernelError('unavailable', `${boxesDir} must be a folder that can be written: ${error.message}`)
+  })
   const provider = localProvider({
     boxesDir,
     nodePath: resources.node,
