@@ -91,7 +91,7 @@ export const resume: Command = {
           `${task} has finished (${before.outcome}): run its pack again for another`,
         )
       const { lastSeq } = await desk.host.status()
-      if (before.state === 'paused') await desk.tasks.resume({ task })
+      if (before.state === 'paused' || before.state === 'interrupted') await desk.tasks.resume({ task })
       if (!isOwn) return told(task, (await once(desk, task, (state) => state !== 'paused')).state, json)
       const { events } = await desk.events.read({ task, kinds: ['task.created'], limit: 1 })
       const seq = events[0]?.seq ?? 0
