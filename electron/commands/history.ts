@@ -2,7 +2,7 @@ import { type EventKind, eventKinds } from '../../kernel/wire/events.ts'
 import type { EventRow } from '../../kernel/wire/operator.ts'
 import { BadArguments, type Command, exitCode, parseCommand, wholeNumber } from './command.ts'
 import { openDesk } from './desk.ts'
-import { dollars, inert, percent, say, sayJson, table, time } from './text.ts'
+import { dollars, inert, note, percent, say, sayJson, table, time } from './text.ts'
 
 export const history: Command = {
   synopsis: '[QUERY] [--follow] [--agent A] [--task T] [--kind KIND]… [--after SEQ] [--limit N]',
@@ -41,6 +41,11 @@ export const history: Command = {
       const events = page.events.toSorted((a, b) => a.seq - b.seq)
       for (const event of events) show(event)
       if (values.follow !== true) return exitCode.done
+      if (open.isOwn) {
+        // This command would hold the data directory, and nobody else could add to it.
+        note('No Exodesk runs on this data directory: there is nothing to follow.')
+        return exitCode.done
+      }
       const last = events.at(-1)?.seq ?? after ?? (await open.desk.host.status()).lastSeq
       const stop = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
