@@ -1,7 +1,8 @@
 // The loop of one task against whatever may come between: pauses, stops, quits, crashes and restarts.
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { KernelError } from '../errors.ts'
-import { openRunBench, type RunBench, untilAsked, yielded } from '../testing/run.ts'
+import { modelCalled } from '../testing/guardian.ts'
+import { openRunBench, type RunBench, revision, untilAsked, yielded } from '../testing/run.ts'
 import { draft } from '../wire/events.ts'
 
 let bench: RunBench
@@ -250,6 +251,25 @@ describe('a task', () => {
       reason: 'the limit of 2 steps is reached',
     })
     expect(await bench.events(['note.added'])).toHaveLength(2)
+  })
+
+  it('goes on after a restart with what it has spent, in tokens and dollars', async () => {
+    bench = await openRunBench(async (turn, nth) => {
+      const made = modelCalled('T-1', revision)
+      const usage = { uncached: 10, cacheRead: 4, cacheWrite: 1, output: 5, reasoning: 0 }
+      const data = { ...made.data, usage, costNanoUsd: 70 }
+      if (nth === 1) await bench.open.history.append([{ ...made, agent: 'a', data }])
+      return untilAsked(turn, nth)
+    })
+    await bench.run({ budgetNanoUsd: 1000, budgetTokens: 500 })
+    await bench.until('note.added')
+    await bench.restart({ kill: true })
+    await bench.until('note.added', 2)
+    const limits = { limitNanoUsd: 1000, limitTokens: 500 }
+    expect(bench.budgets).toEqual([
+      { ...limits, spentNanoUsd: 0, spentTokens: 0 },
+      { ...limits, spentNanoUsd: 70, spentTokens: 20 },
+    ])
   })
 
   it('counts the time of its turns, and neither pauses nor the time between hosts', async () => {
