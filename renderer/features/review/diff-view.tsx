@@ -5,6 +5,7 @@ import { loadMonaco } from './load-monaco.ts'
 
 type Monaco = typeof import('./monaco.ts')['monaco']
 type DiffEditor = ReturnType<Monaco['editor']['createDiffEditor']>
+type Side = ReturnType<DiffEditor['getOriginalEditor']>
 
 export interface DiffSettings {
   hideUnchanged: boolean
@@ -42,10 +43,18 @@ export function DiffView({ path, before, after, settings }: Props) {
       renderSideBySide: settings.sideBySide && !isOneSided,
       useInlineViewWhenSpaceIsLimited: true,
     })
-    // After every change of options: the diff editor forgets the names of its sides.
-    editor.diff.getOriginalEditor().updateOptions({ ariaLabel: `${path}, before` })
-    editor.diff.getModifiedEditor().updateOptions({ ariaLabel: `${path}, after` })
-  }, [editor, settings, isOneSided, path])
+  }, [editor, settings, isOneSided])
+
+  useEffect(() => {
+    if (!editor) return
+    const named = [
+      keepName(editor.monaco, editor.diff.getOriginalEditor(), `${path}, before`),
+      keepName(editor.monaco, editor.diff.getModifiedEditor(), `${path}, after`),
+    ]
+    return () => {
+      for (const each of named) each.dispose()
+    }
+  }, [editor, path])
 
   useEffect(() => {
     if (!editor) return
@@ -124,4 +133,16 @@ export function DiffView({ path, before, after, settings }: Props) {
       <div ref={host} className={`review-editor ${sidesClass}`} />
     </>
   )
+}
+
+/** Names one side for who cannot see it, and again whenever the diff editor forgets that name: it does with each layout. */
+function keepName({ editor }: Monaco, side: Side, name: string): { dispose(): void } {
+  const { ariaLabel } = editor.EditorOption
+  const set = () => {
+    if (side.getOption(ariaLabel) !== name) side.updateOptions({ ariaLabel: name })
+  }
+  set()
+  return side.onDidChangeConfiguration((event) => {
+    if (event.hasChanged(ariaLabel)) set()
+  })
 }

@@ -59,12 +59,13 @@ function QueueRow({ row, isSelected }: { row: ProposalSummary; isSelected: boole
       <span>
         <Risk tier={row.risk} />
       </span>
-      <span className="queue-claim">
-        <span className="muted">claims </span>“<InertText text={row.claim} />”
+      <span className="queue-words">
+        <span className="queue-claim">
+          <span className="muted">claims </span>“<InertText text={row.claim} />”
+        </span>
         {row.reason && (
-          <span className="muted">
-            {' '}
-            · reason: <InertText text={row.reason} />
+          <span className="queue-claim muted" title={row.reason}>
+            reason: <InertText text={row.reason} />
           </span>
         )}
       </span>
