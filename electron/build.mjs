@@ -25,6 +25,7 @@ const external = ['electron', ...(smoke ? [] : ['better-sqlite3']), 'oxc-parser'
 await withLock(async () => {
   const hash = sourceHash()
   if (process.argv.includes('--if-stale') && existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
+  console.error('Building the desk …')
   rmSync(stamp, { force: true })
   rmSync(fresh, { recursive: true, force: true })
   await build(nodeBundle(nodeEntries))

@@ -10,12 +10,16 @@ void start().then((code) => {
 })
 
 async function start(): Promise<number> {
-  let values: { data?: string; port?: string }
+  let values: { data?: string; port?: string; help?: boolean }
   try {
-    values = parseArgs({ options: { ...serveOptions, data: { type: 'string' } } }).values
+    values = parseArgs({ options: { ...serveOptions, data: { type: 'string' }, help: { type: 'boolean' } } }).values
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n${usage}`)
     return 2
+  }
+  if (values.help === true) {
+    process.stdout.write(usage)
+    return 0
   }
   const port = Number(values.port ?? 0)
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {

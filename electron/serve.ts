@@ -45,6 +45,11 @@ export async function serve({ dataDir, port, json = false }: ServeOptions): Prom
   answer = () => ({ url: desk.freshUrl() })
   const { serveOperatorSocket } = await import('./operator-socket.ts')
   const operator = serveOperatorSocket(desk.server, desk.standing, host.kernel.operator, 'websocket')
+  const { recovered } = await host.kernel.status()
+  if (recovered !== null) process.stderr.write(`${recovered.summary}\n`)
+  process.stderr.write(
+    `Data: ${dataDir}. Ctrl-C ends Exodesk; a task that runs is kept and goes on at the next start.\nThe desk (this link works once; the same command prints another):\n`,
+  )
   printUrl(desk.freshUrl(), json)
 
   await toldToStop()

@@ -22,7 +22,7 @@ if (desktop.executable) {
     ...process.argv.slice(2),
   ])
 } else {
-  console.error(`No desktop window: ${desktop.why}. Serving the same desk on loopback; open this URL (it works once):`)
+  console.error(`No desktop window: ${desktop.why}. The same desk is served on loopback.`)
   become(localNode, [join(root, 'dist', 'headless.cjs'), ...process.argv.slice(2)])
 }
 

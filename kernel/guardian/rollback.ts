@@ -37,7 +37,7 @@ export function createRollback(core: Core, activation: Activation) {
       const effects = [
         `r${next} becomes active, with the content of r${to.activation}.`,
         task === undefined
-          ? 'No task is running: the next one starts under it.'
+          ? 'No task of this agent is running: its next one starts under it.'
           : `${task} goes on under it from its next step boundary.`,
         ...(from.proposal === null ? [] : [`${from.proposal} is marked as rolled back.`]),
         ...(left.length === 0 ? [] : [`${left.join(', ')} becomes stale: it was made from r${from.activation}.`]),

@@ -38,7 +38,7 @@ export function createViews(core: Core, review: Review) {
     const next = `r${active.activation + 1}`
     return [
       target === undefined
-        ? `No task is running: it is started once on trial, then becomes active as ${next} for the next task.`
+        ? `No task of this agent is running: it is started once on trial, then becomes active as ${next} for the agent's next task.`
         : `It is started beside r${active.activation}; at the next step boundary ${target.task} goes on under it as ${next}.`,
       core.probationSteps > 0
         ? `For its first ${core.probationSteps} steps it is in probation: a crash or a hang brings r${active.activation} back by itself.`
