@@ -38,9 +38,11 @@ describe('other figures', () => {
   it('groups thousands and keeps two decimals of a fraction', () =>
     expect([amount(1500), amount(0.333)]).toEqual(['1 500', '0.33']))
   it('prints durations in the unit a reader thinks in', () =>
-    expect([41, 1200, 42_000, 250_000, 4_320_000].map(duration)).toEqual([
+    expect([41, 999.6, 1200, 9960, 42_000, 250_000, 4_320_000].map(duration)).toEqual([
       '41 ms',
+      '1.0 s',
       '1.2 s',
+      '10 s',
       '42 s',
       '4 m 10 s',
       '1 h 12 m',

@@ -48,8 +48,8 @@ export function signed(value: number | null | undefined): string {
 
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return unknown
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`
+  if (ms < 999.5) return `${Math.round(ms)} ms`
+  if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`
   const seconds = Math.round(ms / 1000)
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)
