@@ -83,7 +83,10 @@ function improve(request: PlayerRequest, random: Random): PlayerDecision | null 
           why:
             mended === undefined
               ? `The same round of actions has been played ${roundsToNotice} times, one call each.`
-              : `As before, and mended: ${mended}`.slice(0, 1000),
+              : `${wishes.isUnderstood ? 'Mended' : 'Only noted in the file, since I know no other way'}: ${mended}`.slice(
+                  0,
+                  1000,
+                ),
         },
       },
     ],
@@ -99,20 +102,24 @@ function objectionOf(item: Item): string[] {
   return reason === undefined ? [] : [reason.trim()]
 }
 
-/** Reads what the reasons ask for: another name, a bound, a word of explanation. */
-function wishesOf(objections: readonly string[], random: Random): ToolWishes {
+/** Reads what the reasons ask for: another name, a bound. What it cannot read it only notes in the file, and says so. */
+function wishesOf(objections: readonly string[], random: Random): ToolWishes & { isUnderstood: boolean } {
   const verbs = ['play', 'run', 'work', 'make', 'walk', 'do', 'finish', 'drive']
-  const wishes: ToolWishes = {
+  const wishes = {
+    isUnderstood: true,
     name: `round_${verbs[random.int('tool verb', verbs.length)]}_${random.int('tool number', 900) + 100}`,
-    mostActions: null,
-    remark: null,
+    mostActions: null as number | null,
+    remark: null as string | null,
   }
   for (const objection of objections) {
-    const name = /(?:call it|rename (?:it )?to|name it)\s+`?([a-z][a-z0-9_]*)`?/i.exec(objection)?.[1]
+    const before = `${wishes.name} ${wishes.mostActions}`
+    const name = /(?:call it|rename (?:it )?to|name it)\s+`?([a-z]\w*_\w+)`?/i.exec(objection)?.[1]
     if (name !== undefined) wishes.name = name.startsWith('round_') ? name : `round_${name.toLowerCase()}`
+    else if (/\bnamed?\b|\bcalled\b/i.test(objection)) wishes.name = 'round_out_and_back'
     const bound = /(?:most|more than|bound|limit|cap)\D{0,40}?(\d+)/i.exec(objection)?.[1]
     if (bound !== undefined) wishes.mostActions = Math.max(10, Number(bound))
     else if (/bound|limit|cap\b|endless|forever|loop/i.test(objection)) wishes.mostActions = 40
+    wishes.isUnderstood = before !== `${wishes.name} ${wishes.mostActions}`
     wishes.remark = objection
   }
   return wishes

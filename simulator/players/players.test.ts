@@ -135,6 +135,25 @@ describe('the apprentice', () => {
     expect(args.text).toContain('const mostActions = 25')
   })
 
+  it('says so where it cannot act on a reason', () => {
+    const items: Item[] = [
+      ...before,
+      ...call(9, 'shell', { command: 'cat /policy/SELF.md' }, 'map'),
+      ...call(10, 'propose', { claim: 'x', why: 'y' }, 'P-1 is checking'),
+      { type: 'message', role: 'user', text: 'The operator rejected P-1: it is ugly\nWhat runs is unchanged.' },
+    ]
+    for (let n = 11; n < 15; n += 1) {
+      const [decided] = play(items).toolCalls ?? []
+      const args = decided?.arguments as Record<string, string>
+      if (decided?.name === 'propose') {
+        expect(args.why).toBe('Only noted in the file, since I know no other way: it is ugly')
+        return
+      }
+      items.push(...call(n, decided?.name ?? '', args, 'ok'))
+    }
+    expect.fail('it proposed nothing')
+  })
+
   it('does not propose a second time while the first waits', () => {
     const items = [
       ...before,
