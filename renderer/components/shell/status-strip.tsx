@@ -1,8 +1,9 @@
 import { useAgents, useConnectionState, useStatus } from '../../lib/desk.tsx'
-import { absoluteTime, money, share, whole } from '../../lib/format.ts'
+import { money, share } from '../../lib/format.ts'
 import { hrefOf } from '../../lib/route.ts'
 import { setTheme, useTheme } from '../../lib/theme.ts'
 import { TimeAgo } from '../time.tsx'
+import { Verified } from '../verified.tsx'
 
 const nextTheme = { system: 'light', light: 'dark', dark: 'system' } as const
 
@@ -38,7 +39,9 @@ export function StatusStrip() {
           <a href={hrefOf({ screen: 'home' })} className={status.sandbox.available ? undefined : 'tone-bad'}>
             {status.sandbox.available ? `✓ sandbox ${status.sandbox.provider}` : '✗ no sandbox'}
           </a>
-          <Verified verified={status.verified} />
+          <a href={hrefOf({ screen: 'history' })}>
+            <Verified subject="log" verified={status.verified} lastSeq={status.lastSeq} />
+          </a>
           {status.unattended && <span className="tone-wait">▲ unattended: proposals are approved by a flag</span>}
         </>
       )}
@@ -58,23 +61,4 @@ function ActiveRevision({ agents }: { agents: { agent: string; activation: numbe
   const only = agents.length === 1 ? agents[0] : undefined
   const text = only ? `active r${only.activation}` : `${agents.length} agents`
   return <a href={hrefOf({ screen: 'revisions', agent: only?.agent ?? null })}>{text}</a>
-}
-
-type VerifiedState = { ok: boolean; events: number; at: number; problem: string | null } | null
-
-function Verified({ verified }: { verified: VerifiedState }) {
-  const href = hrefOf({ screen: 'history' })
-  if (!verified) return <a href={href}>log not verified yet</a>
-  const title = `${whole(verified.events)} events, ${absoluteTime(verified.at)}`
-  if (verified.ok)
-    return (
-      <a href={href} title={title}>
-        ✓ log verified
-      </a>
-    )
-  return (
-    <a href={href} title={title} className="tone-bad">
-      ✗ log: {verified.problem}
-    </a>
-  )
 }

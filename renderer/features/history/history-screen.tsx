@@ -7,7 +7,8 @@ import { InertText } from '../../components/inert-text.tsx'
 import { ScrollText } from '../../components/scroll-text.tsx'
 import { Empty, errorText, LoadError, Skeleton } from '../../components/states.tsx'
 import { TimeAgo } from '../../components/time.tsx'
-import { useDesk, useStatus } from '../../lib/desk.tsx'
+import { Verified } from '../../components/verified.tsx'
+import { queryClient, useDesk, useStatus } from '../../lib/desk.tsx'
 import { kindNames, lineOf } from '../../lib/event-line.ts'
 import { absoluteTime, whole } from '../../lib/format.ts'
 import { useKeys } from '../../lib/keys.ts'
@@ -215,19 +216,17 @@ function Inspector({ event, onClose }: { event: EventRow; onClose: () => void })
 /** The chain of hashes: what was verified, when, and the button that does it again. */
 function Integrity() {
   const desk = useDesk()
-  const known = useStatus().data?.verified ?? null
-  const verify = useMutation({ mutationFn: () => desk.history.verify() })
-  const result = verify.data ?? known
+  const status = useStatus().data
+  const verify = useMutation({
+    mutationFn: () => desk.history.verify(),
+    onSettled: () => void queryClient.invalidateQueries({ queryKey: ['status'] }),
+  })
+  const known = status?.verified ?? null
+  const result = verify.data ? { ...verify.data, at: known?.at ?? Date.now() } : known
   return (
     <span className="history-integrity" data-testid="integrity">
-      {result === null && <span className="muted">not verified yet</span>}
-      {result?.ok === true && <span className="tone-ok">✓ chain verified to #{whole(result.events)}</span>}
-      {result?.ok === false && (
-        <span className="tone-bad">
-          ✗ {result.problem ?? 'the chain does not hold'}
-          {verify.data?.firstBadSeq != null && ` (first bad event ${verify.data.firstBadSeq})`}
-        </span>
-      )}
+      <Verified subject="chain" verified={result} lastSeq={status?.lastSeq} />
+      {verify.data?.firstBadSeq != null && <span className="tone-bad">first bad event {verify.data.firstBadSeq}</span>}
       {verify.error && <span className="tone-bad">✗ {errorText(verify.error)}</span>}
       <button
         type="button"
