@@ -1,7 +1,9 @@
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { HostStatus, ProposalSummary, TaskSummary } from '../../../kernel/wire/operator.ts'
 import { Loaded } from '../../components/states.tsx'
-import { usePacks, useProposals, useRevisions, useStatus, useTasks } from '../../lib/desk.tsx'
+import { useDesk, usePacks, useProposals, useRevisions, useStatus, useTasks } from '../../lib/desk.tsx'
+import { dayMs, digestOf } from '../../lib/digest.ts'
 import { money } from '../../lib/format.ts'
 import { useKeys } from '../../lib/keys.ts'
 import { useListKeys } from '../../lib/list-keys.ts'
@@ -90,7 +92,7 @@ function Desk(props: { tasks: TaskSummary[]; proposals: ProposalSummary[]; statu
             <h2>Finished</h2>
             <span className="muted">{finished.length}</span>
           </header>
-          <Since agent={tasks[0]?.agent} tasks={tasks} proposals={proposals} />
+          <Since tasks={tasks} proposals={proposals} />
           {finished.map((task, index) => (
             <FinishedRow key={task.task} task={task} isSelected={selected === needs.length + running.length + index} />
           ))}
@@ -103,25 +105,38 @@ function Desk(props: { tasks: TaskSummary[]; proposals: ProposalSummary[]; statu
   )
 }
 
-/** The last day in one line. */
-function Since(props: { agent: string | undefined; tasks: TaskSummary[]; proposals: ProposalSummary[] }) {
-  const { agent, tasks, proposals } = props
-  const since = Date.now() - 86_400_000
+/** The last day in one line. Activations and ways back are events: what was undone since has still happened. */
+function Since(props: { tasks: TaskSummary[]; proposals: ProposalSummary[] }) {
+  const { tasks, proposals } = props
+  const changes = useRevisionChanges()
+  const since = Date.now() - dayMs
   const decided = proposals.filter((each) => (each.decidedAt ?? 0) > since)
-  const count = (...states: ProposalSummary['state'][]) => decided.filter((each) => states.includes(each.state)).length
+  const count = (state: ProposalSummary['state']) => decided.filter((each) => each.state === state).length
+  const { activated, rolledBack } = digestOf(changes.data?.events ?? [], since)
   const recent = tasks.filter((task) => task.lastEventAt > since)
   const cost = recent.every((task) => task.totals.costNanoUsd !== null)
     ? recent.reduce((total, task) => total + (task.totals.costNanoUsd ?? 0), 0)
     : null
   const isSimulated = recent.some((task) => task.model.simulated)
+  const agents = new Set(tasks.map((task) => task.agent))
+  const [agent] = agents
   return (
     <p className="home-since muted">
-      Last 24 h: {agent && <Activations agent={agent} since={since} />}
-      {count('active', 'probation')} activated · {count('rejected')} rejected · {count('failed-checks')} failed checks ·{' '}
-      {count('rolled-back')} rolled back · {money(cost)}
+      Last 24 h: {agent && agents.size === 1 && <Activations agent={agent} since={since} />}
+      {changes.data ? activated : '—'} activated · {count('rejected')} rejected · {count('failed-checks')} failed checks
+      · {changes.data ? rolledBack : '—'} rolled back · {money(cost)}
       {isSimulated && ' (simulated)'}
     </p>
   )
+}
+
+function useRevisionChanges() {
+  const desk = useDesk()
+  return useQuery({
+    queryKey: ['revisions', 'changes'],
+    queryFn: () =>
+      desk.events.read({ order: 'desc', limit: 1000, kinds: ['revision.activated', 'revision.rolled-back'] }),
+  })
 }
 
 function Activations({ agent, since }: { agent: string; since: number }) {

@@ -11,6 +11,7 @@ export interface DiffSettings {
   hideUnchanged: boolean
   ignoreWhitespace: boolean
   sideBySide: boolean
+  wrap: boolean
 }
 
 interface Props {
@@ -19,10 +20,15 @@ interface Props {
   before: string | null
   after: string | null
   settings: DiffSettings
+  /** Told whether there are two sides and room for both. */
+  onCanSplit: (canSplit: boolean) => void
 }
 
+/** Up to this width, px, the editor shows one column. */
+const splitFrom = 680
+
 /** One read-only diff editor, reused from file to file. */
-export function DiffView({ path, before, after, settings }: Props) {
+export function DiffView({ path, before, after, settings, onCanSplit }: Props) {
   const host = useRef<HTMLDivElement>(null)
   const [editor, setEditor] = useState<{ monaco: Monaco; diff: DiffEditor } | null>(null)
   const [error, setError] = useState<string | null>(null)
@@ -42,8 +48,19 @@ export function DiffView({ path, before, after, settings }: Props) {
       hideUnchangedRegions: { enabled: settings.hideUnchanged, contextLineCount: 4, minimumLineCount: 3 },
       renderSideBySide: settings.sideBySide && !isOneSided,
       useInlineViewWhenSpaceIsLimited: true,
+      wordWrap: settings.wrap ? 'on' : 'off',
+      diffWordWrap: settings.wrap ? 'on' : 'off',
     })
   }, [editor, settings, isOneSided])
+
+  useEffect(() => {
+    const element = host.current
+    if (!element) return
+    const tell = () => onCanSplit(!isOneSided && element.clientWidth > splitFrom)
+    const resize = new ResizeObserver(tell)
+    resize.observe(element)
+    return () => resize.disconnect()
+  }, [isOneSided, onCanSplit])
 
   useEffect(() => {
     if (!editor) return
@@ -99,7 +116,7 @@ export function DiffView({ path, before, after, settings }: Props) {
           renderGutterMenu: false,
           minimap: { enabled: false },
           guides: { indentation: false },
-          renderSideBySideInlineBreakpoint: 680,
+          renderSideBySideInlineBreakpoint: splitFrom,
           scrollbar: { verticalScrollbarSize: 8, horizontalScrollbarSize: 8, useShadows: false },
           renderOverviewRuler: false,
           stickyScroll: { enabled: false },

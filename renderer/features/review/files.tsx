@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { ProposalDetail } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
 import { Loaded } from '../../components/states.tsx'
@@ -9,13 +10,17 @@ interface ListProps {
   files: ProposalDetail['files']
   path: string | null
   viewed: ReadonlySet<string>
+  /** Files that the diff has shown: only these can count as viewed. */
+  opened: ReadonlySet<string>
+  /** False once a verdict was given. */
+  isOpen: boolean
   onOpen: (path: string) => void
   onViewed: (path: string, isViewed: boolean) => void
 }
 
 const changeWords = { added: 'A', changed: 'M', removed: 'D' } as const
 
-export function FileList({ files, path, viewed, onOpen, onViewed }: ListProps) {
+export function FileList({ files, path, viewed, opened, isOpen, onOpen, onViewed }: ListProps) {
   return (
     <nav className="review-files" aria-label="Changed files">
       <h2>
@@ -29,6 +34,14 @@ export function FileList({ files, path, viewed, onOpen, onViewed }: ListProps) {
               data-testid="file-viewed"
               aria-label={`viewed ${file.path}`}
               checked={viewed.has(file.path)}
+              disabled={!isOpen || !opened.has(file.path)}
+              title={
+                isOpen
+                  ? opened.has(file.path)
+                    ? 'viewed'
+                    : 'Open the file first: only what the diff has shown counts as viewed'
+                  : 'The proposal takes no verdict any more'
+              }
               onChange={(event) => onViewed(file.path, event.target.checked)}
             />
             <button
@@ -57,12 +70,15 @@ interface DiffProps {
   path: string
   settings: DiffSettings
   onSettings: (settings: DiffSettings) => void
+  /** False once a verdict was given. */
+  isOpen: boolean
   isViewed: boolean
   onViewed: (path: string, isViewed: boolean) => void
 }
 
 /** Both sides of one file, exactly as stored. */
-export function FileDiff({ detail, path, settings, onSettings, isViewed, onViewed }: DiffProps) {
+export function FileDiff({ detail, path, settings, onSettings, isOpen, isViewed, onViewed }: DiffProps) {
+  const [canSplit, setCanSplit] = useState(true)
   const desk = useDesk()
   const { agent, proposal, revision, base } = detail
   const sides = useQuery({
@@ -76,9 +92,16 @@ export function FileDiff({ detail, path, settings, onSettings, isViewed, onViewe
         <span className="review-toggles">
           <Toggle
             name="split"
-            title="Side by side, where there is room for it"
-            isOn={settings.sideBySide}
+            title={canSplit ? 'Side by side' : 'One column: there is only one side, or no room for two'}
+            isOn={settings.sideBySide && canSplit}
+            isDisabled={!canSplit}
             onChange={(sideBySide) => onSettings({ ...settings, sideBySide })}
+          />
+          <Toggle
+            name="wrap"
+            title="Long lines go on below"
+            isOn={settings.wrap}
+            onChange={(wrap) => onSettings({ ...settings, wrap })}
           />
           <Toggle
             name="whole file"
@@ -93,6 +116,7 @@ export function FileDiff({ detail, path, settings, onSettings, isViewed, onViewe
           <Toggle
             name={isViewed ? '✓ viewed' : 'mark viewed (V)'}
             isOn={isViewed}
+            isDisabled={!isOpen}
             onChange={(on) => onViewed(path, on)}
           />
         </span>
@@ -103,7 +127,7 @@ export function FileDiff({ detail, path, settings, onSettings, isViewed, onViewe
             {before !== null && after !== null && before === after && (
               <p className="review-note muted">Both sides are the same.</p>
             )}
-            <DiffView path={path} before={before} after={after} settings={settings} />
+            <DiffView path={path} before={before} after={after} settings={settings} onCanSplit={setCanSplit} />
           </>
         )}
       </Loaded>
@@ -115,12 +139,20 @@ interface ToggleProps {
   name: string
   title?: string
   isOn: boolean
+  isDisabled?: boolean
   onChange: (isOn: boolean) => void
 }
 
-function Toggle({ name, title, isOn, onChange }: ToggleProps) {
+function Toggle({ name, title, isOn, isDisabled = false, onChange }: ToggleProps) {
   return (
-    <button type="button" className="feed-filter" title={title} aria-pressed={isOn} onClick={() => onChange(!isOn)}>
+    <button
+      type="button"
+      className="feed-filter"
+      title={title}
+      aria-pressed={isOn}
+      disabled={isDisabled}
+      onClick={() => onChange(!isOn)}
+    >
       {name}
     </button>
   )

@@ -20,10 +20,17 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
     hideUnchanged: true,
     ignoreWhitespace: false,
     sideBySide: true,
+    wrap: true,
   })
+  const [opened, setOpened] = useState<ReadonlySet<string>>(() => new Set(path === null ? [] : [path]))
   const view = useView(detail)
+  const isOpen = detail.state === 'ready' || detail.state === 'checking'
+  const open = (file: string | null) => {
+    setPath(file)
+    if (file !== null) setOpened((before) => new Set(before).add(file))
+  }
   const at = files.findIndex((file) => file.path === path)
-  const move = (by: number) => setPath(files[Math.max(0, Math.min(files.length - 1, at + by))]?.path ?? null)
+  const move = (by: number) => open(files[Math.max(0, Math.min(files.length - 1, at + by))]?.path ?? null)
   const toggleViewed = (file: string, isViewed: boolean) =>
     setViewed((before) => {
       const after = new Set(before)
@@ -35,7 +42,7 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
     n: () => move(1),
     p: () => move(-1),
     v: () => {
-      if (path === null) return
+      if (path === null || !isOpen) return
       toggleViewed(path, true)
       move(1)
     },
@@ -47,7 +54,15 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
     <div className="review">
       <Head detail={detail} />
       <div className="review-body">
-        <FileList files={files} path={path} viewed={viewed} onOpen={setPath} onViewed={toggleViewed} />
+        <FileList
+          files={files}
+          path={path}
+          viewed={viewed}
+          opened={opened}
+          isOpen={isOpen}
+          onOpen={open}
+          onViewed={toggleViewed}
+        />
         <section className="review-diff" data-testid="review-diff" aria-label="Diff">
           {path === null ? (
             <p className="review-note muted">
@@ -59,6 +74,7 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
               path={path}
               settings={settings}
               onSettings={setSettings}
+              isOpen={isOpen}
               isViewed={viewed.has(path)}
               onViewed={toggleViewed}
             />

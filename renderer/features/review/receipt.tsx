@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
-import type { ProposalSummary } from '../../../kernel/wire/operator.ts'
+import type { ProposalDetail, ProposalSummary } from '../../../kernel/wire/operator.ts'
+import { InertText } from '../../components/inert-text.tsx'
 import { absoluteTime, shortHash } from '../../lib/format.ts'
 import { hrefOf } from '../../lib/route.ts'
 
@@ -31,7 +32,10 @@ function subscribe(listener: () => void): () => void {
 }
 
 /** What the verdict did, as the kernel answered it: which event, and the executor's hash before and after. */
-export function Receipt({ received }: { received: Received }) {
+export function Receipt({ received, detail }: { received: Received; detail: ProposalDetail }) {
+  // The list may lag behind the verdict's own answer.
+  const state = detail.state === 'ready' ? received.state : detail.state
+  const waits = state === 'approved' || state === 'activating'
   const isSame = received.before === received.after
   return (
     <div className="verdict-row receipt" data-testid="receipt" role="status">
@@ -47,8 +51,13 @@ export function Receipt({ received }: { received: Received }) {
         {isSame && ' (unchanged)'}
       </span>
       <span className="muted">
-        now {received.state} · {absoluteTime(received.at)}
+        {waits ? 'activating at the next step boundary…' : `now ${state}`} · {absoluteTime(received.at)}
       </span>
+      {detail.reason && (
+        <span className="muted">
+          reason: “<InertText text={detail.reason} />”
+        </span>
+      )}
     </div>
   )
 }

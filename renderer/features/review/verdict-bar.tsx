@@ -97,7 +97,7 @@ export function VerdictBar({ detail, view, filesViewed }: Props) {
         )}
       </div>
       {receipt ? (
-        <Receipt received={receipt} />
+        <Receipt received={receipt} detail={detail} />
       ) : isOpen ? (
         <div className="verdict-row">
           <input
@@ -145,10 +145,7 @@ function Closed({ detail }: { detail: ProposalDetail }) {
           ◐ checking for <Age since={detail.madeAt} />: a verdict is possible when the checks are done
         </span>
       ) : (
-        <>
-          <span className="muted">No verdict: </span>
-          <InertText text={detail.blocked ?? `the proposal is ${detail.state}`} />
-        </>
+        <Standing detail={detail} />
       )}
       {detail.reason && (
         <span className="muted">
@@ -159,6 +156,21 @@ function Closed({ detail }: { detail: ProposalDetail }) {
         <a href={hrefOf({ screen: 'revisions', agent: detail.agent })}>r{detail.activation} in Revisions</a>
       )}
     </p>
+  )
+}
+
+/** What was decided, or why nothing can be. */
+function Standing({ detail }: { detail: ProposalDetail }) {
+  if (detail.state === 'approved' || detail.state === 'activating')
+    return <span className="tone-run">◐ Approved: activating at the next step boundary…</span>
+  if (detail.state === 'rejected') return <span className="tone-bad">✗ Rejected</span>
+  if (detail.state === 'probation' || detail.state === 'active')
+    return <span className="tone-ok">✓ Approved: {detail.state === 'active' ? 'active' : 'active, on probation'}</span>
+  return (
+    <>
+      <span className="muted">No verdict: </span>
+      <InertText text={detail.blocked ?? `the proposal is ${detail.state}`} />
+    </>
   )
 }
 
