@@ -59,7 +59,7 @@ const checkWords: Record<'pass' | 'fail' | 'unresolved', Word> = {
 /** A status is always icon, word and colour together. */
 function StatusWord({ icon, word, tone }: Word) {
   return (
-    <span className={`tone-${tone}`} style={{ whiteSpace: 'nowrap' }}>
+    <span className={`status-word tone-${tone}`}>
       <span aria-hidden="true">{icon}</span> {word}
     </span>
   )

@@ -1,5 +1,7 @@
 import { type ReactNode, useState } from 'react'
-import { useDesk, useStatus } from '../../lib/desk.tsx'
+import { useNow } from '../../lib/clock.ts'
+import { useConnectionState, useDesk, useStatus } from '../../lib/desk.tsx'
+import { absoluteTime } from '../../lib/format.ts'
 import { isTyping, showChord, useKeys } from '../../lib/keys.ts'
 import { go, hrefOf, type Route } from '../../lib/route.ts'
 import { KeySheet } from './key-sheet.tsx'
@@ -19,6 +21,7 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
   const [isSheetOpen, setSheetOpen] = useState(false)
   const status = useStatus()
   const desk = useDesk()
+  const connection = useConnectionState()
   const digits = Object.fromEntries(screens.map(({ route: to }, index) => [`Mod+${index + 1}`, () => go(to)]))
   useKeys({
     ...digits,
@@ -32,7 +35,8 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
   })
   const decisions = status.data?.decisions ?? 0
   return (
-    <div className="shell">
+    <div className="shell" data-lost={connection.status === 'lost' || undefined}>
+      {connection.status === 'lost' && connection.lostAt !== null && <Lost at={connection.lostAt} />}
       <nav className="rail" aria-label="Screens">
         {screens.map(({ route: to, name, icon }, index) => (
           <a
@@ -65,6 +69,27 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
       <StatusStrip />
       {isSheetOpen && <KeySheet onClose={() => setSheetOpen(false)} />}
     </div>
+  )
+}
+
+/** A host that stays away for longer than a restart takes will not come back by itself. */
+const lostAfterMs = 4000
+
+function Lost({ at }: { at: number }) {
+  const now = useNow()
+  if (now - at < lostAfterMs) return null
+  return (
+    <p className="shell-lost" role="alert" data-testid="host-lost">
+      <strong className="tone-wait">▲ The host does not answer.</strong>{' '}
+      {window.exodesk ? (
+        'If this stays, quit Exodesk and open it again.'
+      ) : (
+        <>
+          If you stopped it, run <code>npm start</code> again and open the new link.
+        </>
+      )}{' '}
+      <span className="muted">What you see is as of {absoluteTime(at)}.</span>
+    </p>
   )
 }
 

@@ -170,7 +170,7 @@ interface UnitProps {
   isSimulated: boolean
 }
 
-/** Dots: what each single gain cost per unit. Bars: the whole activation. */
+/** Dots: what each single gain cost per unit. Lines: the whole activation. Triangles: gains above the scale. */
 export function UnitChart({ steps, activations, marks, unit, isSimulated }: UnitProps) {
   const { spec, lines, cut } = useMemo(() => {
     const points = gainPoints(steps)
@@ -199,9 +199,11 @@ export function UnitChart({ steps, activations, marks, unit, isSimulated }: Unit
         `step ${x[index]}: ${dots[index] ? `this gain ${money(dots[index])} per ${unit}, ` : ''}activation ${money(levels[index])} per ${unit}`,
       overlay: (plot, color) => {
         for (const line of lines) level(plot, line, color('--accent'))
+        for (const point of points) if (point.perUnit > top) aboveScale(plot, point.x, color('--muted'))
       },
     }
-    return { spec, lines, cut: lines.filter((line) => line.perUnit > top).length }
+    const isAbove = ({ perUnit }: { perUnit: number }) => perUnit > top
+    return { spec, lines, cut: lines.some(isAbove) || points.some(isAbove) }
   }, [steps, activations, marks, unit])
   const last = lines.at(-1)
   return (
@@ -217,9 +219,9 @@ export function UnitChart({ steps, activations, marks, unit, isSimulated }: Unit
       height={132}
       spec={spec}
       legend={
-        cut > 0
-          ? 'line: whole activation · dot: one gain · ↑ above the scale'
-          : 'line: whole activation · dot: one gain'
+        <span>
+          dot: one gain (cost since the gain before); line: average of the activation{cut && '; ▲ above the scale'}
+        </span>
       }
     />
   )
@@ -234,6 +236,21 @@ function rule(plot: uPlot, value: number, color: string): void {
   plot.ctx.moveTo(plot.bbox.left, y)
   plot.ctx.lineTo(plot.bbox.left + plot.bbox.width, y)
   plot.ctx.stroke()
+  plot.ctx.restore()
+}
+
+/** A gain that cost more than the scale spans: a triangle at its top edge. */
+function aboveScale(plot: uPlot, step: number, color: string): void {
+  const pixel = devicePixelRatio
+  const x = plot.valToPos(step, 'x', true)
+  const { top } = plot.bbox
+  plot.ctx.save()
+  plot.ctx.fillStyle = color
+  plot.ctx.beginPath()
+  plot.ctx.moveTo(x, top)
+  plot.ctx.lineTo(x - 4 * pixel, top + 7 * pixel)
+  plot.ctx.lineTo(x + 4 * pixel, top + 7 * pixel)
+  plot.ctx.fill()
   plot.ctx.restore()
 }
 
@@ -257,7 +274,7 @@ function level(plot: uPlot, line: UnitLine, color: string): void {
     plot.ctx.font = `${11 * pixel}px system-ui, sans-serif`
     plot.ctx.textAlign = 'left'
     plot.ctx.textBaseline = 'alphabetic'
-    plot.ctx.fillText(`↑ ${money(line.perUnit)}`, right + 4 * pixel, plot.bbox.top + 12 * pixel)
+    plot.ctx.fillText(`▲ ${money(line.perUnit)}`, right + 4 * pixel, plot.bbox.top + 12 * pixel)
   }
   plot.ctx.restore()
 }

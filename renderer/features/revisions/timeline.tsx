@@ -85,7 +85,7 @@ export function Timeline(props: Props) {
                 <td>
                   <strong>r{row.activation}</strong>
                 </td>
-                <td>
+                <td className="revisions-state">
                   <RevisionStatus state={row.state} />
                 </td>
                 <td>
@@ -105,7 +105,7 @@ export function Timeline(props: Props) {
                 <td>
                   <TimeAgo at={row.at} className="muted" />
                 </td>
-                <td className="figure">
+                <td className="figure revisions-back">
                   {row.revision !== active?.revision && (
                     <button
                       type="button"
