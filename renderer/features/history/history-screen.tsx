@@ -175,8 +175,21 @@ function HistoryRow(props: { event: EventRow; top: number; isOpen: boolean; onOp
       <span className="history-line">
         <InertText text={[line.word, line.text].filter(Boolean).join(' · ')} />
       </span>
-      <span className="figure muted">{line.figures.join('  ')}</span>
+      <span className="figure muted">
+        {[...line.figures, isSimulated(event) ? 'simulated' : ''].filter(Boolean).join('  ')}
+      </span>
     </button>
+  )
+}
+
+/** The figures of a call to the offline model are not a bill. */
+function isSimulated({ kind, data }: EventRow): boolean {
+  return (
+    kind === 'model.called' &&
+    typeof data === 'object' &&
+    data !== null &&
+    'simulated' in data &&
+    data.simulated === true
   )
 }
 

@@ -2,8 +2,9 @@ import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import type { HostStatus, RunRequest } from '../../../kernel/wire/operator.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { InertText } from '../../components/inert-text.tsx'
 import { errorText } from '../../components/states.tsx'
-import { useDesk, usePacks } from '../../lib/desk.tsx'
+import { useAgents, useDesk, usePacks } from '../../lib/desk.tsx'
 
 interface Props {
   status: HostStatus | undefined
@@ -15,6 +16,7 @@ interface Props {
 export function NewTask({ status, onClose, onStarted }: Props) {
   const desk = useDesk()
   const packs = usePacks().data ?? []
+  const agents = useAgents().data ?? []
   const [model, setModel] = useState('')
   const start = useMutation({
     mutationFn: (request: RunRequest) => desk.tasks.run(request),
@@ -25,6 +27,8 @@ export function NewTask({ status, onClose, onStarted }: Props) {
     start.mutate(requestOf(new FormData(event.currentTarget)))
   }
   const isOther = model === 'other'
+  // Nothing chosen yet: the list shows its first.
+  const shown = status?.models.find((each) => each.name === model) ?? (isOther ? undefined : status?.models[0])
   return (
     <Dialog title="New task" onClose={onClose}>
       <form className="new-task" onSubmit={submit}>
@@ -44,8 +48,22 @@ export function NewTask({ status, onClose, onStarted }: Props) {
             name="agent"
             pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,63}"
             placeholder="default: chosen by the kernel"
+            list="new-task-agents"
+            autoComplete="off"
+            aria-describedby="new-task-agent-hint"
           />
         </Field>
+        <datalist id="new-task-agents">
+          {agents.map((each) => (
+            <option key={each.agent} value={each.agent}>
+              r{each.activation}
+            </option>
+          ))}
+        </datalist>
+        <p id="new-task-agent-hint" className="muted new-task-hint">
+          A new agent starts from the seed; name an existing one to go on with what it has learned
+          {agents.length > 0 && ` (${agents.map((each) => `${each.agent} r${each.activation}`).join(', ')})`}.
+        </p>
         <Field name="Model">
           <select className="field" name="listed" value={model} onChange={(event) => setModel(event.target.value)}>
             {status?.models.map((each) => (
@@ -57,6 +75,11 @@ export function NewTask({ status, onClose, onStarted }: Props) {
             <option value="other">another, by its endpoint…</option>
           </select>
         </Field>
+        {shown && (
+          <p className="muted new-task-hint" aria-live="polite">
+            <InertText text={shown.description} />
+          </p>
+        )}
         {isOther && (
           <>
             <Field name="Model name">
