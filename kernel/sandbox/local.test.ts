@@ -139,7 +139,12 @@ describe.skipIf(bwrap === undefined)('local boxes', () => {
   it('leaves no process, and no control group, when the kernel is killed or a box ends', async () => {
     const boxesDir = await boxesFolder()
     const kernel = startKernel(boxesDir, 'sleep 1000 & setsid sleep 1000 & sleep 1000')
-    await vi.waitFor(() => expect(markersOf(boxesDir).length).toBeGreaterThan(1), { timeout: 20_000 })
+    // All of it runs: before the box's first process has bound itself to its parent, only a later reap finds it.
+    const sleeping = () =>
+      markersOf(boxesDir)
+        .flatMap((pid) => processTree(pid))
+        .filter(({ pid }) => firstArgument(pid) === 'sleep')
+    await vi.waitFor(() => expect(new Set(sleeping().map(({ pid }) => pid)).size).toBe(3), { timeout: 20_000 })
     const init = markersOf(boxesDir).map((pid) => readStat(pid))
     kernel.kill('SIGKILL')
     await vi.waitFor(() => expect(init.filter((stat) => stat !== null && isAlive(stat))).toEqual([]), {
