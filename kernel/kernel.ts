@@ -1,6 +1,5 @@
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, relative, sep } from 'node:path'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createArtifacts } from './artifacts/store.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { keysFromEnvironment } from './credentials/environment.ts'
@@ -13,19 +12,23 @@ import { createModelCards, parseModelCards } from './models/cards.ts'
 import { createGateway } from './models/gateway.ts'
 import { createPriceTable } from './models/prices.ts'
 import { createTokenCounter } from './models/tokens.ts'
+import { createNotices } from './notices.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
+import { type KernelResources, readSeed } from './resources.ts'
 import { createRevisions } from './revisions/tree.ts'
 import * as files from './sandbox/files.ts'
 import { intakePolicy, layPolicy } from './sandbox/intake.ts'
 import { localProvider } from './sandbox/local.ts'
-import { type ProbeResult, probeBoxes } from './sandbox/probes.ts'
-import type { ProviderReport, TreeFile } from './sandbox/sandbox.ts'
+import { chooseProvider } from './sandbox/providers.ts'
+import { hostStatus, packRows } from './status.ts'
 import { holdLock } from './store/lock.ts'
-import { listPacks } from './tasks/pack.ts'
 import { createTasks } from './tasks/registry.ts'
 import type { Tasks } from './tasks/tasks.ts'
 import { draft, type EventData } from './wire/events.ts'
-import type { HostStatus, PackRow } from './wire/operator.ts'
+import type { HostStatus } from './wire/operator.ts'
+
+export { probeSandbox } from './doctor.ts'
+export type { KernelResources } from './resources.ts'
 
 export interface KernelConfig {
   /** Everything durable; created where it is missing. A second kernel on it is refused. */
@@ -42,23 +45,6 @@ export interface KernelConfig {
   turnLimits?: { maxSteps: number; maxMs: number }
   /** Whether tasks that were not over go on. Default true; false: a host for one question leaves them for the next start. */
   proceed?: boolean
-}
-
-/** What ships with the app, by host path. */
-export interface KernelResources {
-  /** Node 24, for boxes. */
-  node: string
-  /** Type checker and its libraries, for the check box. */
-  checker: { host: string; at: string }[]
-  /** Entry of the store's threads; absent: from source. */
-  writer?: string
-  /** Folder of the starting policy. */
-  seed: string
-  /** File whose text is written as wire.d.ts beside every revision. */
-  wire: string
-  /** Folder that relative packs are looked up in, and the folder of bundled ones. */
-  packsRoot: string
-  packs: string
 }
 
 /** The offline model server; started by the host at first use. */
@@ -112,6 +98,7 @@ async function closeAll(opened: Closing[]): Promise<void> {
 async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel> {
   const clock = config.clock ?? systemClock
   const startedAt = clock.now()
+  const notices = createNotices()
   const boxesDir = join(config.dataDir, 'boxes')
   const { resources } = config
   const lock = holdLock(config.dataDir)
@@ -128,12 +115,9 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     lock.release()
     throw new KernelError('unavailable', `${boxesDir} must be a folder that can be written: ${error.message}`)
   })
-  const provider = localProvider({
-    boxesDir,
-    nodePath: resources.node,
-    checkerMounts: resources.checker,
-    clock,
-  })
+  const provider = chooseProvider([
+    localProvider({ boxesDir, nodePath: resources.node, checkerMounts: resources.checker, clock }),
+  ])
   opened.push(() => provider.close())
   const cards = createModelCards()
   const keys = keysFromEnvironment(config.env)
@@ -272,68 +256,26 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     }
   }
 
-  async function status(): Promise<HostStatus> {
-    const midnight = new Date(clock.now()).setHours(0, 0, 0, 0)
-    const [sandbox, today, waiting] = await Promise.all([
-      provider.report(),
-      history.totals({ sinceMs: midnight }),
-      guardian.list({ waiting: true }),
-    ])
-    const all = tasks.states()
-    const input = today.uncached + today.cacheRead + today.cacheWrite
-    const running = all.filter((task) => task.state !== 'finished')
-    return {
-      version: config.version,
-      host: config.host,
-      dataDir: config.dataDir,
-      startedAt,
-      sandbox: {
-        available: sandbox.available,
-        provider: sandbox.available ? sandbox.name : null,
-        detail: sandbox.detail,
-        reason: sandbox.reason ?? null,
-        fix: sandbox.fix ?? null,
+  const status = (): Promise<HostStatus> =>
+    hostStatus(
+      { history, guardian, tasks, provider, reports: provider.reports, notices, clock },
+      {
+        version: config.version,
+        host: config.host,
+        dataDir: config.dataDir,
+        startedAt,
+        recovered,
+        verified,
+        models: config.simulator.models.map((model) => ({ ...model, simulated: true })),
       },
-      recovered,
-      verified,
-      running: running.filter((task) => task.state !== 'paused' && task.state !== 'interrupted').length,
-      decisions: waiting.length,
-      todayNanoUsd: today.costNanoUsd,
-      todaySimulated: all.some((task) => task.simulated && task.lastEventAt >= midnight),
-      cachedShare: input === 0 ? null : today.cacheRead / input,
-      models: config.simulator.models.map((model) => ({ ...model, simulated: true })),
-      unattended: running.some((task) => task.approve === 'all'),
-      lastSeq: history.head()?.seq ?? 0,
-    }
-  }
-
-  async function packs(): Promise<PackRow[]> {
-    const report = await provider.report()
-    const found = await listPacks(resources.packs)
-    return found.map((pack) => {
-      const path = relative(resources.packsRoot, 'dir' in pack ? pack.dir : pack.pack)
-        .split(sep)
-        .join('/')
-      if ('problem' in pack) {
-        return { pack: path, name: path, description: '', goal: null, limits: noLimits, blocked: pack.problem }
-      }
-      return {
-        pack: path,
-        name: pack.name,
-        description: pack.description,
-        goal: pack.goal === null ? null : { ...pack.goal, source: 'measured' as const },
-        limits: { ...noLimits, maxSteps: pack.maxSteps, maxMs: pack.timeoutMs },
-        blocked: pack.blocked ?? (report.available ? null : (report.reason ?? report.detail)),
-      }
-    })
-  }
+    )
 
   const operator = createRouter({
     history,
     guardian,
     revisions,
     tasks,
-    packs,
+    packs: () => packRows(resources, provider),
     status,
     ensureAgent: async (agent) => {
       if ((await guardian.active(agent)) === null) await guardian.createAgent(agent, await readSeed(resources.seed))
@@ -352,47 +294,6 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   }
 }
 
-/**
- * What boxes prevent on this machine, by what a probe in each of them saw; needs no data directory and no kernel.
- * `error` says why the probes did not run where a box can be had all the same.
- */
-export async function probeSandbox(
-  resources: Pick<KernelResources, 'node' | 'checker'>,
-): Promise<{ report: ProviderReport; probes: ProbeResult[]; error: string | null }> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'exodesk-probes-')))
-  const boxesDir = join(base, 'boxes')
-  await mkdir(boxesDir)
-  const { node: nodePath, checker: checkerMounts } = resources
-  const provider = localProvider({ boxesDir, nodePath, checkerMounts, clock: systemClock })
-  try {
-    const report = await provider.report()
-    if (!report.available) return { report, probes: [], error: null }
-    try {
-      return { report, probes: await probeBoxes(provider, { boxesDir }), error: null }
-    } catch (error) {
-      return { report, probes: [], error: (error as Error).message }
-    }
-  } finally {
-    await provider.close()
-    await rm(base, { recursive: true, force: true })
-  }
-}
-
-const noLimits = { budgetNanoUsd: null, budgetTokens: null, maxSteps: null, maxMs: null }
-
 function count(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`
-}
-
-/** The starting policy as a tree; its tests are not part of it. */
-async function readSeed(dir: string): Promise<TreeFile[]> {
-  const files: TreeFile[] = []
-  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
-    const path = relative(dir, join(entry.parentPath, entry.name)).split(sep).join('/')
-    if (!entry.isFile() || path.startsWith('tests/') || path === 'tsconfig.json' || !/\.(ts|md)$/.test(path)) continue
-    files.push({ path, text: await readFile(join(dir, path), 'utf8') })
-  }
-  if (!files.some((file) => file.path === 'main.ts'))
-    throw new KernelError('internal', `the starting policy at ${dir} has no main.ts`)
-  return files.sort((a, b) => (a.path < b.path ? -1 : 1))
 }

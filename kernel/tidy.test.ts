@@ -23,7 +23,7 @@ interface Wall {
   mayTypes?: RegExp
 }
 
-const everywhereInKernel = String.raw`node:|pkg:|kernel/(errors|clock|failpoints)\.ts|kernel/wire/`
+const everywhereInKernel = String.raw`node:|pkg:|kernel/(errors|clock|failpoints|notices)\.ts|kernel/wire/`
 
 const walls: Wall[] = [
   // A test may set up whatever it needs of its own side; what is started as a process stays a process.
@@ -34,7 +34,7 @@ const walls: Wall[] = [
   { of: /^renderer\/.*\.test\.tsx?$/, may: /^(node:|pkg:|kernel\/wire\/|renderer\/)/ },
 
   { of: /^kernel\/wire\//, may: /^(kernel\/wire\/|pkg:zod$|pkg:@orpc\/contract$)/ },
-  { of: /^kernel\/kernel\.ts$/, may: /^(node:|pkg:|kernel\/)/ },
+  { of: /^kernel\/(kernel|doctor|status|resources)\.ts$/, may: /^(node:|pkg:|kernel\/)/ },
   { of: /^kernel\/store\//, may: new RegExp(`^(${everywhereInKernel}|kernel/store/)`) },
   { of: /^kernel\/[^/]+\.ts$/, may: /^(node:|kernel\/(errors|clock)\.ts|kernel\/wire\/)/ },
   {

@@ -1,4 +1,4 @@
-import type { BoxMounts } from '../sandbox/sandbox.ts'
+import type { BoxMounts, ProviderName } from '../sandbox/sandbox.ts'
 import type { ModelChoice, RunKind } from '../wire/events.ts'
 import type {
   PolicyProposeParams,
@@ -24,7 +24,7 @@ export interface TaskContext {
   brief: TaskBrief
   model: ModelChoice
   /** Box of one `sandbox.exec`: the label and mounts of the task sandbox. */
-  box: { label: string; mounts: BoxMounts; workdir: string }
+  box: { sandbox?: ProviderName; label: string; mounts: BoxMounts; workdir: string }
   /** `task.complete`: checks the measure; false with the measure in words where the goal is unmet. */
   complete(summary: string): Promise<{ accepted: boolean; message: string }>
   ask(question: string): Promise<void>

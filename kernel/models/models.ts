@@ -55,6 +55,13 @@ export interface GatewayCall {
   signal: AbortSignal
   /** Called for what grows; awaiting it pauses the upstream. */
   onDelta?: (delta: { type: 'text' | 'arguments' | 'reasoning'; text: string }) => Promise<void> | void
+  /** Called before each attempt is sent; nothing is sent until it resolves. Recorded, so that a kill cannot lose the charge. */
+  onReserve?: (reservation: {
+    attempt: number
+    promptTokens: number
+    tokens: number
+    nanoUsd: number | null
+  }) => Promise<number>
   /** Called once per attempt, failed and aborted ones too, before `call` settles. */
   onAttempt: (attempt: Attempt) => Promise<void>
 }
@@ -68,6 +75,19 @@ export interface Attempt {
   usage: TokenUsage | null
   usageSource: 'reported' | 'estimated' | 'none'
   costNanoUsd: number | null
+  /** What `onReserve` gave. */
+  reservation?: number
+}
+
+/** A limit that several tasks share: of the day (local midnight to midnight), or of an agent and its forks. */
+export interface SharedBudget {
+  scope: 'day' | 'agent'
+  /** The root of the agent's lineage; null for the day. */
+  agent: string | null
+  limitNanoUsd: number | null
+  limitTokens: number | null
+  spentNanoUsd: number
+  spentTokens: number
 }
 
 export interface GatewayAnswer {

@@ -162,6 +162,12 @@ export function localProvider(config: LocalConfig): SandboxProvider {
       await Promise.all(mine.map((box) => box.kill()))
       return mine.length + (await killOrphans({ hash, label, keep: new Set(boxes.keys()), cgroups }))
     },
+    open: async () => {},
+    snapshot: refuseSnapshots,
+    restore: refuseSnapshots,
+    snapshots: async () => [],
+    forget: refuseSnapshots,
+    destroy: async () => {},
     reap: () => killOrphans({ hash, keep: new Set(boxes.keys()), cgroups }),
     async close() {
       isClosed = true
@@ -179,4 +185,8 @@ function launchBox(id: string, spec: BoxSpec, launch: Launch, makeGroup: () => B
     group?.remove()
     throw launchError(error as NodeJS.ErrnoException)
   }
+}
+
+async function refuseSnapshots(): Promise<never> {
+  throw new KernelError('unavailable', 'local boxes have no snapshots yet')
 }

@@ -24,6 +24,27 @@ export interface BoxMounts {
   tests?: string
   /** verifier: writable at /logs/verifier. */
   logs?: string
+  /** task: read-only at /run/endpoints: a socket for each endpoint that the operator consented to. */
+  endpoints?: string
+}
+
+export type ProviderName = 'local' | 'docker'
+
+/**
+ * The lasting side of a task sandbox: what its commands changed outlives each of them, and the kernel.
+ * local: the folders of `mounts.root` themselves; docker: the writable layer of one container, filled from `mounts.root` once.
+ */
+export interface TaskPlace {
+  sandbox?: ProviderName
+  label: string
+  mounts: BoxMounts
+}
+
+export interface Snapshot {
+  name: string
+  /** What it takes on disk beside the others. */
+  sizeBytes: number
+  at: number
 }
 
 export interface BoxLimits {
@@ -38,6 +59,8 @@ export interface BoxLimits {
 }
 
 export interface BoxSpec {
+  /** Absent: the first that answers of docker, local. */
+  sandbox?: ProviderName
   profile: ProfileName
   /** Shown in process lists and used to find orphans: agent, task, generation. Characters [A-Za-z0-9._-]. */
   label: string
@@ -48,6 +71,14 @@ export interface BoxSpec {
   env?: Record<string, string>
   /** Wall-clock limit, ms; then the whole tree is killed. Absent: none. */
   timeoutMs?: number
+  /** verifier: begins with this snapshot of a task sandbox in place of `mounts.root`. What it changes is thrown away. */
+  state?: { place: TaskPlace; snapshot: string }
+}
+
+export interface RunOptions {
+  stdin?: string | Buffer
+  outputBytes?: number
+  signal?: AbortSignal
 }
 
 export interface BoxExit {
@@ -80,7 +111,7 @@ export interface RunOutput extends BoxExit {
 }
 
 export interface ProviderReport {
-  name: 'local' | 'docker'
+  name: ProviderName
   available: boolean
   /** One line for the status strip: `bubblewrap 0.8.0, as root, cgroup limits`. */
   detail: string
@@ -91,16 +122,13 @@ export interface ProviderReport {
 
 /** A provider of boxes. Both providers pass `sandbox.contract.ts`. Nothing here ever runs a command on the host itself. */
 export interface SandboxProvider {
-  readonly name: 'local' | 'docker'
+  readonly name: ProviderName
   /** Starts one trivial box for real; the answer may be kept for the life of the host. */
   report(): Promise<ProviderReport>
   /** @throws KernelError `unavailable` (no box can be had: says the fix), `invalid` (a mount that the profile has no place for). */
   start(spec: BoxSpec): Promise<Box>
   /** Starts, feeds `stdin`, collects output up to `outputBytes` a stream, waits. */
-  run(
-    spec: BoxSpec,
-    options?: { stdin?: string | Buffer; outputBytes?: number; signal?: AbortSignal },
-  ): Promise<RunOutput>
+  run(spec: BoxSpec, options?: RunOptions): Promise<RunOutput>
   /**
    * Stops every process of the boxes with this label at once (cgroup freezer; else SIGSTOP until two scans find none running).
    * @throws KernelError `unavailable` where it cannot be made sure that all have stopped; they have then been let go on.
@@ -108,6 +136,23 @@ export interface SandboxProvider {
   freeze(label: string): Promise<{ thaw(): Promise<void> }>
   /** Kills all boxes with this label. Also those that an earlier kernel left behind. */
   killAll(label: string): Promise<number>
+  /**
+   * Makes the task sandbox, or takes up the one that is there: state that an earlier kernel left is kept. Called before the
+   * first box of the task, at each start of a run.
+   */
+  open(place: TaskPlace): Promise<void>
+  /**
+   * Keeps the state under this name, in place of an earlier one of the name; /policy, the world and endpoints are not part of it.
+   * Every box of the label is stopped meanwhile. Whole or not at all, whatever is killed in between.
+   * @throws KernelError `invalid` (larger than `snapshotLimits`), `unavailable` (disk, engine).
+   */
+  snapshot(place: TaskPlace, name: string): Promise<Snapshot>
+  /** Puts a snapshot in place of the state; ends every box of the label. @throws KernelError `not-found`. */
+  restore(place: TaskPlace, name: string): Promise<void>
+  snapshots(place: TaskPlace): Promise<Snapshot[]>
+  forget(place: TaskPlace, name: string): Promise<void>
+  /** Removes state and snapshots for good; ends every box of the label. */
+  destroy(place: TaskPlace): Promise<void>
   /** Kills every box of this data directory that this process did not start. Called once at start. */
   reap(): Promise<number>
   close(): Promise<void>
@@ -125,6 +170,9 @@ export interface IntakeProblem {
   problem: string
 }
 export type IntakeResult = { ok: true; files: TreeFile[] } | { ok: false; problems: IntakeProblem[] }
+
+/** Of one task: names kept at once, and bytes of a state that is kept. */
+export const snapshotLimits = { count: 20, stateBytes: 8 * 1024 ** 3, entries: 500_000 } as const
 
 export const intakeLimits = {
   files: 500,

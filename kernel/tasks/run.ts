@@ -128,6 +128,7 @@ export class Run implements ActivationTarget {
     const folders = this.#folders()
     const { world, workdir } = this.#pack
     return {
+      sandbox: this.#spec.created.sandbox,
       label: this.task,
       mounts: {
         root: folders.root,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+// Long because: the one list of kinds.
 /**
  * Every kind of event in history and the schema of its `data`. The one list: the writer refuses what does not fit it.
  * Kinds are `noun.past-participle`. Money is integer nano-dollars; times are epoch ms; token buckets are disjoint.
@@ -34,6 +35,8 @@ export const modelChoiceSchema = z.strictObject({
   baseUrl: z.string(),
   /** Name of the environment variable that holds the key; null: the endpoint needs none. */
   keyEnv: z.string().nullable(),
+  /** Name of the sealed credential that holds the key, in place of `keyEnv`. */
+  credential: z.string().optional(),
   /** True for the offline simulator: every figure derived from it says so. */
   simulated: z.boolean(),
 })
@@ -97,6 +100,21 @@ export const eventSchemas = {
   'price.changed': z.strictObject({ version: text, source: text, models: count }),
   'profile.changed': z.strictObject({ profile: text, hash: sha256, checks: z.array(text) }),
   'rule.changed': z.strictObject({ rule: text, change: z.enum(['added', 'changed', 'revoked']), body: z.json() }),
+  /** What was wrong, as every screen showed it. */
+  'notice.raised': z.strictObject({ id: text, severity: z.enum(['error', 'warning', 'info']), text }),
+  'notice.cleared': z.strictObject({ id: text }),
+  'backup.written': z.strictObject({ file: text, sizeBytes: count, seq: count }),
+  /** Blobs moved out of the database into a file beside it; their hashes stay, and the file is read where it is there. */
+  'blobs.archived': z.strictObject({ file: text, hash: sha256, blobs: count, sizeBytes: count }),
+  /** A budget of the day (`agent` null), or of one agent and its forks for ever; null: no limit. */
+  'budget.set': z.strictObject({
+    scope: z.enum(['day', 'agent']),
+    agent: text.nullable(),
+    nanoUsd: nanoUsd.nullable(),
+    tokens: count.nullable(),
+  }),
+  'credential.sealed': z.strictObject({ credential: text, version: count, origin: text, sealer: text }),
+  'credential.removed': z.strictObject({ credential: text }),
   'export.written': z.strictObject({ format: text, sizeBytes: count, hash: sha256 }),
   'payload.tombstoned': z.strictObject({ seq: count, reason: text }),
 
@@ -116,6 +134,8 @@ export const eventSchemas = {
     propose: z.boolean(),
     approve: z.enum(['none', 'rules', 'all']),
     workdir: text,
+    /** Local services that the operator let this task reach. */
+    endpoints: z.array(z.strictObject({ name: text, address: text })).optional(),
   }),
   'task.started': empty,
   'task.paused': z.strictObject({ reason: text, by: z.enum(['operator', 'kernel']) }),
@@ -140,6 +160,15 @@ export const eventSchemas = {
   }),
   'message.appended': z.strictObject({ role: z.enum(['assistant', 'summary']), text, keepFrom: count.optional() }),
   'note.added': z.strictObject({ text, topic: text.optional() }),
+  /** Set aside before a try is sent. Without a `model.attempted` of the same `reservation` after a kill, it is charged as a whole. */
+  'model.reserved': z.strictObject({
+    reservation: count,
+    attempt: count,
+    model: text,
+    tokens: count,
+    nanoUsd: nanoUsd.nullable(),
+    promptTokens: count,
+  }),
   /** One try of a model call, failed and aborted ones too. */
   'model.attempted': z.strictObject({
     /** 1-based. */
@@ -152,6 +181,8 @@ export const eventSchemas = {
     usage: tokenUsageSchema.nullable(),
     usageSource: z.enum(['reported', 'estimated', 'none']),
     costNanoUsd: nanoUsd.nullable(),
+    /** Of its `model.reserved`. */
+    reservation: count.optional(),
   }),
   'model.called': z.strictObject({
     /** Id of the stored request (kernel/history/requests). */
@@ -210,14 +241,20 @@ export const eventSchemas = {
     durationMs: z.number().nonnegative().nullable(),
   }),
   'artifact.written': z.strictObject({ name: text, version: count, hash: sha256, sizeBytes: count }),
-  'budget.reached': z.strictObject({ budget: z.enum(['usd', 'tokens', 'steps', 'time']), limit: count, used: count }),
+  'budget.reached': z.strictObject({
+    budget: z.enum(['usd', 'tokens', 'steps', 'time']),
+    limit: count,
+    used: count,
+    /** Absent: of the task. */
+    scope: z.enum(['task', 'agent', 'day']).optional(),
+  }),
   'budget.raised': z.strictObject({ budget: z.enum(['usd', 'tokens', 'steps', 'time']), from: count, to: count }),
   'credential.used': z.strictObject({ credential: text, model: text }),
 
   // sandbox
   'sandbox.created': z.strictObject({ provider: text, detail: text }),
   'sandbox.executed': z.strictObject({
-    op: z.enum(['exec', 'read', 'write', 'list']),
+    op: z.enum(['exec', 'read', 'write', 'list', 'start', 'kill']),
     /** Command or path, at most 2 KiB. */
     what: text,
     /** The open tool call that this belongs to. */
@@ -227,7 +264,30 @@ export const eventSchemas = {
     bytes: count,
     durationMs: z.number().nonnegative(),
   }),
-  'sandbox.snapshotted': z.strictObject({ name: text, sizeBytes: count }),
+  'job.started': z.strictObject({ job: text, command: text, call: text.nullable() }),
+  'job.ended': z.strictObject({
+    job: text,
+    ending: z.enum(['exited', 'timed-out', 'killed', 'lost']),
+    exitCode: z.number().int().nullable(),
+    signal: text.nullable(),
+    stdoutBytes: count,
+    stderrBytes: count,
+    durationMs: z.number().nonnegative(),
+    stdoutBlob: sha256.optional(),
+    stderrBlob: sha256.optional(),
+  }),
+  /** What went over the socket of an endpoint since the last such event. */
+  'endpoint.used': z.strictObject({
+    endpoint: text,
+    address: text,
+    connections: count,
+    refused: count,
+    bytesIn: count,
+    bytesOut: count,
+    durationMs: z.number().nonnegative(),
+  }),
+  /** `world`: blob of its saved state; null: the pack has none. */
+  'sandbox.snapshotted': z.strictObject({ name: text, sizeBytes: count, world: sha256.nullable().optional() }),
   'sandbox.restored': z.strictObject({ name: text }),
   'sandbox.destroyed': z.strictObject({ reason: text }),
 
@@ -313,6 +373,12 @@ export const eventSchemas = {
     stderr: text,
   }),
   'executor.hung': z.strictObject({ watchdog: z.enum(['ping', 'progress', 'initialize']), afterMs: count }),
+  /** After too many crashes or hangs: what the kernel fell back to. */
+  'executor.escalated': z.strictObject({
+    to: z.enum(['last-good', 'seed', 'safe-mode']),
+    crashes: count,
+    reason: text,
+  }),
   'executor.drained': z.strictObject({ waitedMs: z.number().nonnegative(), interrupted: z.boolean() }),
 
   // trials

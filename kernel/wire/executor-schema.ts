@@ -23,6 +23,7 @@ const artifactName = z
   .max(200)
   .regex(/^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/, 'must be 1 to 200 characters of [A-Za-z0-9._/-] in parts between /')
   .refine((value) => !value.includes('..'), 'must not contain ..')
+const job = z.string().regex(/^job-\d{1,9}$/)
 const snapshotName = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 characters of [A-Za-z0-9._-]')
 const proposal = z.string().regex(/^P-\d{1,9}$/)
 
@@ -85,10 +86,20 @@ export const requestSchemas = {
   'sandbox.exec': z.strictObject({
     command: z.string().min(1).max(131_072),
     cwd: path.optional(),
-    timeoutMs: z.number().int().min(1).max(3_600_000).optional(),
+    timeoutMs: z.number().int().min(1).max(86_400_000).optional(),
     stdin: z.string().optional(),
     outputBytes: z.number().int().min(0).max(262_144).optional(),
+    background: z.boolean().optional(),
   }),
+  'sandbox.jobs': nothing,
+  'sandbox.logs': z.strictObject({
+    job,
+    stream: z.enum(['stdout', 'stderr']).optional(),
+    offset: z.number().int().optional(),
+    length: z.number().int().min(1).max(262_144).optional(),
+    waitMs: z.number().int().min(0).max(60_000).optional(),
+  }),
+  'sandbox.kill': z.strictObject({ job }),
   'sandbox.read': z.strictObject({
     path,
     offset: z.number().int().nonnegative().optional(),

@@ -337,6 +337,11 @@ export interface SandboxExecParams {
   stdin?: string
   /** Cap of each of stdout and stderr in the answer, bytes; default 16384, at most 262144. All of it (to 16 MiB) is kept as a blob. */
   outputBytes?: number
+  /**
+   * Answers at once with `job`; the command goes on after the turn, to its own time-out (default and most: 24 h), or until the task rests.
+   * At most 8 at once. Other processes that a command leaves behind end with it.
+   */
+  background?: boolean
 }
 export interface SandboxExecResult {
   exitCode: number | null
@@ -350,6 +355,37 @@ export interface SandboxExecResult {
   stdoutBytes: number
   stderrBytes: number
   durationMs: number
+  /** `job-1` …, per task: of a background command; nothing else of the answer means anything then. */
+  job?: string
+}
+export interface SandboxJob {
+  job: string
+  command: string
+  state: 'running' | 'ended'
+  exitCode: number | null
+  signal: string | null
+  /** `lost`: the kernel or the sandbox ended while it ran. */
+  ending: 'exited' | 'timed-out' | 'killed' | 'lost' | null
+  startedAt: number
+  durationMs: number
+  stdoutBytes: number
+  stderrBytes: number
+}
+export interface SandboxLogsParams {
+  job: string
+  stream?: 'stdout' | 'stderr'
+  /** Bytes to skip; negative: so many from the end. Default: -16384. The last 16 MiB of a stream are kept. */
+  offset?: number
+  /** Default 16384, at most 262144. */
+  length?: number
+  /** Waits up to so long, at most 60000 ms, for the job to end or to write beyond `offset`. */
+  waitMs?: number
+}
+export interface SandboxLogsResult extends SandboxJob {
+  text: string
+  /** Where `text` begins and ends in the stream, bytes. */
+  from: number
+  to: number
 }
 export interface SandboxReadParams {
   path: string
@@ -455,6 +491,9 @@ export interface ExecutorToKernel {
   'sandbox.read': { params: SandboxReadParams; result: SandboxReadResult }
   'sandbox.write': { params: SandboxWriteParams; result: { hash: Sha256 } }
   'sandbox.list': { params: SandboxListParams; result: SandboxListResult }
+  'sandbox.jobs': { params: Record<string, never>; result: { jobs: SandboxJob[] } }
+  'sandbox.logs': { params: SandboxLogsParams; result: SandboxLogsResult }
+  'sandbox.kill': { params: { job: string }; result: SandboxJob }
   'sandbox.snapshot': { params: { name: string }; result: SnapshotRef }
   'sandbox.restore': { params: { name: string }; result: Record<string, never> }
   'sandbox.snapshots': { params: Record<string, never>; result: { snapshots: SnapshotRef[] } }

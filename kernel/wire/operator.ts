@@ -244,19 +244,37 @@ export const runRequestSchema = z.strictObject({
 })
 export type RunRequest = z.infer<typeof runRequestSchema>
 
+/** What is wrong now and stays so until it is mended, in plain words; on every screen. */
+export const noticeSchema = z.object({
+  /** Stable while it lasts: `history.read-only`, `disk.low`, `budget.day` … */
+  id: z.string(),
+  severity: z.enum(['error', 'warning', 'info']),
+  text: z.string(),
+  /** What mends it: a command, or what to do. */
+  fix: z.string().nullable(),
+  task: taskId.nullable(),
+})
+export type Notice = z.infer<typeof noticeSchema>
+
+const sandboxStateSchema = z.object({
+  available: z.boolean(),
+  provider: z.enum(['local', 'docker']).nullable(),
+  detail: z.string(),
+  reason: z.string().nullable(),
+  /** The one command that mends it. */
+  fix: z.string().nullable(),
+})
+
 export const hostStatusSchema = z.object({
   version: z.string(),
   host: z.enum(['desktop', 'headless', 'cli', 'test']),
   dataDir: z.string(),
   startedAt: z.number(),
-  sandbox: z.object({
-    available: z.boolean(),
-    provider: z.enum(['local', 'docker']).nullable(),
-    detail: z.string(),
-    reason: z.string().nullable(),
-    /** The one command that mends it. */
-    fix: z.string().nullable(),
+  /** The provider that tasks get unless they ask for another, and every one that this host knows. */
+  sandbox: sandboxStateSchema.extend({
+    providers: z.array(sandboxStateSchema.extend({ name: z.enum(['local', 'docker']) })),
   }),
+  notices: z.array(noticeSchema),
   recovered: z.object({ at: z.number(), summary: z.string() }).nullable(),
   verified: z.object({ ok: z.boolean(), events: count, at: z.number(), problem: z.string().nullable() }).nullable(),
   running: count,

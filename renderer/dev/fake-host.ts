@@ -31,8 +31,17 @@ export function fakeHost(world: FakeWorld) {
               detail: '',
               reason: 'Neither Docker nor bubblewrap answers, so no task can be run.',
               fix: 'sudo apt-get install bubblewrap',
+              providers: [],
             }
-          : { available: true, provider: 'local' as const, detail: 'bubblewrap 0.8.0', reason: null, fix: null },
+          : {
+              available: true,
+              provider: 'local' as const,
+              detail: 'bubblewrap 0.8.0',
+              reason: null,
+              fix: null,
+              providers: [],
+            },
+        notices: [],
         recovered: world.recovered
           ? {
               at: Date.now() - 60_000,

@@ -26,13 +26,17 @@ export function sandboxMethods(
   | 'sandbox.read'
   | 'sandbox.write'
   | 'sandbox.list'
+  | 'sandbox.jobs'
+  | 'sandbox.logs'
+  | 'sandbox.kill'
   | 'sandbox.snapshot'
   | 'sandbox.restore'
   | 'sandbox.snapshots'
 > {
   const { files, history, provider } = running.parts
   const { box } = running.spec.task
-  const place = { profile: 'task', label: box.label, mounts: box.mounts, cwd: box.workdir } as const
+  const { workdir: cwd, ...where } = box
+  const place = { ...where, profile: 'task', cwd } as const
   let commands = 0
 
   /** Does one operation and records it under the tool call that it belongs to, however it ends. */
@@ -134,6 +138,9 @@ export function sandboxMethods(
         () => files.list(provider, place, path),
         (result) => ({ bytes: result.entries.length }),
       ),
+    'sandbox.jobs': refuseJobs,
+    'sandbox.logs': refuseJobs,
+    'sandbox.kill': refuseJobs,
     'sandbox.snapshot': refuseSnapshots,
     'sandbox.restore': refuseSnapshots,
     'sandbox.snapshots': refuseSnapshots,
@@ -171,4 +178,8 @@ async function shown(
 
 async function refuseSnapshots(): Promise<never> {
   throw new KernelError('unavailable', 'this host has no snapshots of the task sandbox; copy the files that you need')
+}
+
+async function refuseJobs(): Promise<never> {
+  throw new KernelError('unavailable', 'this host has no background jobs')
 }

@@ -1,0 +1,39 @@
+import type { Notice } from './wire/operator.ts'
+
+/** What is wrong now, in plain words, for every screen: raised by whoever finds it, taken back by whoever sees it mended. */
+export interface Notices {
+  /** Puts it in place of an earlier one of the same id. */
+  raise(notice: Notice): void
+  /** Nothing happens where there is none. */
+  clear(id: string): void
+  /** Errors first, then in order of raising. */
+  list(): Notice[]
+  /** Called with each change. Returns its undoing. */
+  onChange(listener: (change: { id: string; notice: Notice | null }) => void): () => void
+}
+
+const rank: Readonly<Record<Notice['severity'], number>> = { error: 0, warning: 1, info: 2 }
+
+export function createNotices(): Notices {
+  const notices = new Map<string, Notice>()
+  const listeners = new Set<(change: { id: string; notice: Notice | null }) => void>()
+  const tell = (id: string, notice: Notice | null): void => {
+    for (const listener of listeners) listener({ id, notice })
+  }
+  return {
+    raise(notice) {
+      const before = notices.get(notice.id)
+      if (before !== undefined && JSON.stringify(before) === JSON.stringify(notice)) return
+      notices.set(notice.id, notice)
+      tell(notice.id, notice)
+    },
+    clear(id) {
+      if (notices.delete(id)) tell(id, null)
+    },
+    list: () => [...notices.values()].sort((a, b) => rank[a.severity] - rank[b.severity]),
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import { relative, sep } from 'node:path'
+import type { Clock } from './clock.ts'
+import type { Guardian } from './guardian/guardian.ts'
+import type { History } from './history/history.ts'
+import type { Notices } from './notices.ts'
+import type { KernelResources } from './resources.ts'
+import type { ProviderReport, SandboxProvider } from './sandbox/sandbox.ts'
+import { listPacks } from './tasks/pack.ts'
+import type { Tasks } from './tasks/tasks.ts'
+import type { HostStatus, PackRow } from './wire/operator.ts'
+
+/** What the status strip is made of, beside what is asked for anew each time. */
+type Fixed = Pick<HostStatus, 'version' | 'host' | 'dataDir' | 'startedAt' | 'recovered' | 'verified' | 'models'>
+
+export interface StatusParts {
+  history: History
+  guardian: Guardian
+  tasks: Tasks
+  provider: SandboxProvider
+  /** Of every provider that this host knows. */
+  reports(): Promise<ProviderReport[]>
+  notices: Notices
+  clock: Clock
+}
+
+export async function hostStatus(parts: StatusParts, fixed: Fixed): Promise<HostStatus> {
+  const { history, guardian, tasks, provider, clock, notices } = parts
+  const midnight = new Date(clock.now()).setHours(0, 0, 0, 0)
+  const [sandbox, providers, today, waiting] = await Promise.all([
+    provider.report(),
+    parts.reports(),
+    history.totals({ sinceMs: midnight }),
+    guardian.list({ waiting: true }),
+  ])
+  const all = tasks.states()
+  const input = today.uncached + today.cacheRead + today.cacheWrite
+  const running = all.filter((task) => task.state !== 'finished')
+  return {
+    ...fixed,
+    sandbox: {
+      ...sandboxOf(sandbox),
+      providers: providers.map((report) => ({ name: report.name, ...sandboxOf(report) })),
+    },
+    notices: notices.list(),
+    running: running.filter((task) => task.state !== 'paused' && task.state !== 'interrupted').length,
+    decisions: waiting.length,
+    todayNanoUsd: today.costNanoUsd,
+    todaySimulated: all.some((task) => task.simulated && task.lastEventAt >= midnight),
+    cachedShare: input === 0 ? null : today.cacheRead / input,
+    unattended: running.some((task) => task.approve === 'all'),
+    lastSeq: history.head()?.seq ?? 0,
+  }
+}
+
+function sandboxOf(report: ProviderReport) {
+  return {
+    available: report.available,
+    provider: report.available ? report.name : null,
+    detail: report.detail,
+    reason: report.reason ?? null,
+    fix: report.fix ?? null,
+  }
+}
+
+/** The packs in the folder of bundled ones, and what keeps each from running here. */
+export async function packRows(resources: KernelResources, provider: SandboxProvider): Promise<PackRow[]> {
+  const report = await provider.report()
+  const found = await listPacks(resources.packs)
+  return found.map((pack) => {
+    const path = relative(resources.packsRoot, 'dir' in pack ? pack.dir : pack.pack)
+      .split(sep)
+      .join('/')
+    if ('problem' in pack) {
+      return { pack: path, name: path, description: '', goal: null, limits: noLimits, blocked: pack.problem }
+    }
+    return {
+      pack: path,
+      name: pack.name,
+      description: pack.description,
+      goal: pack.goal === null ? null : { ...pack.goal, source: 'measured' as const },
+      limits: { ...noLimits, maxSteps: pack.maxSteps, maxMs: pack.timeoutMs },
+      blocked: pack.blocked ?? (report.available ? null : (report.reason ?? report.detail)),
+    }
+  })
+}
+
+const noLimits = { budgetNanoUsd: null, budgetTokens: null, maxSteps: null, maxMs: null }
