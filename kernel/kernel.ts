@@ -127,7 +127,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     prices: createPriceTable({ cards }),
     cards,
     counter,
-    keys: keys.get,
+    keys: async ({ keyEnv }) => (keyEnv === null ? null : keys.get(keyEnv)),
     redact: keys.redact,
     keyStart: keys.keyStart,
   })

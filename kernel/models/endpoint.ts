@@ -2,12 +2,15 @@ import { KernelError } from '../errors.ts'
 import type { ModelChoice } from '../wire/events.ts'
 import type { Endpoint, UpstreamError } from './upstream.ts'
 
+/** The key for this model, from wherever it is kept; null where there is none. Asked for anew with each call. */
+export type ModelKeys = (model: ModelChoice) => Promise<string | null>
+
 /**
  * Where a model is and the key for it.
  * @throws KernelError `invalid` (no usable address), `forbidden` (a key would cross the network in the clear),
- * `unavailable` (the named variable holds no key).
+ * `unavailable` (there is no key where it should be), or what `keys` throws.
  */
-export function endpointOf(model: ModelChoice, keys: (keyEnv: string) => string | null): Endpoint {
+export async function endpointOf(model: ModelChoice, keys: ModelKeys): Promise<Endpoint> {
   if (!URL.canParse(model.baseUrl))
     throw new KernelError(
       'invalid',
@@ -21,19 +24,27 @@ export function endpointOf(model: ModelChoice, keys: (keyEnv: string) => string 
       'invalid',
       'The base URL holds a user name or password: put the key in an environment variable and name that.',
     )
-  if (model.keyEnv === null) return { baseUrl: model.baseUrl, key: null }
+  const kept = keptKey(model)
+  if (kept === null) return { baseUrl: model.baseUrl, key: null }
   if (protocol === 'http:' && !isLoopback(hostname))
     throw new KernelError(
       'forbidden',
       `A key is not sent to ${hostname} over plain http: use https, or an endpoint that needs no key.`,
     )
-  const key = keys(model.keyEnv)
+  const key = await keys(model)
   if (key === null)
-    throw new KernelError(
-      'unavailable',
-      `The environment variable ${model.keyEnv} holds no key for ${hostname}: set it and start again.`,
-    )
+    throw new KernelError('unavailable', `There is no key for ${hostname} in ${kept}: ${howToMend(model)}.`)
   return { baseUrl: model.baseUrl, key }
+}
+
+/** Where the key of this model is kept, in words; null: it needs none. */
+function keptKey(model: ModelChoice): string | null {
+  if (model.credential !== undefined) return `the sealed credential '${model.credential}'`
+  return model.keyEnv === null ? null : `the environment variable ${model.keyEnv}`
+}
+
+function howToMend(model: ModelChoice): string {
+  return model.credential === undefined ? 'set it and start the app again' : 'seal it again'
 }
 
 function isLoopback(hostname: string): boolean {
@@ -45,7 +56,8 @@ export function failureOf(error: UpstreamError, model: ModelChoice): KernelError
   const status = error.httpStatus
   const said = error.message
   if (status === 401 || status === 403) {
-    const what = model.keyEnv === null ? 'it may need a key' : `check the key in ${model.keyEnv}`
+    const kept = keptKey(model)
+    const what = kept === null ? 'it may need a key' : `check the key in ${kept}`
     return new KernelError('unavailable', `${hostOf(model)} refused the call (${said}): ${what}.`)
   }
   if (status === 404)

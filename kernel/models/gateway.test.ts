@@ -130,7 +130,7 @@ describe('the key', () => {
     const answer = await openGateway().call(aCall())
     const said = JSON.stringify([answer, attempts])
     expect(answer.error).toMatchObject({ code: 'unavailable' })
-    expect(answer.error?.message).toContain('check the key in THE_KEY')
+    expect(answer.error?.message).toContain('check the key in the environment variable THE_KEY')
     expect(said).toContain('[redacted key]')
     for (const form of echoed) expect(said).not.toContain(form)
     expect(said).not.toContain('canary')

@@ -3,7 +3,7 @@ import { KernelError } from '../errors.ts'
 import { type AttemptEnd, type AttemptLimits, runAttempt } from './attempt.ts'
 import { type Budgets, createBudgets, type Reservation } from './budgets.ts'
 import type { ModelCards } from './cards.ts'
-import { endpointOf, failureOf } from './endpoint.ts'
+import { endpointOf, failureOf, type ModelKeys } from './endpoint.ts'
 import { createLedger } from './ledger.ts'
 import { limitsOf } from './limits.ts'
 import { type Masks, maskedDeltas } from './masked-deltas.ts'
@@ -25,8 +25,7 @@ export interface GatewayOptions extends Masks {
   prices: PriceTable
   cards: ModelCards
   counter: TokenCounter
-  /** The key in this environment variable; null where there is none. */
-  keys: (keyEnv: string) => string | null
+  keys: ModelKeys
   limits?: Partial<GatewayLimits>
 }
 
@@ -76,7 +75,7 @@ async function runCall(
   if (call.model.api !== 'responses')
     throw new KernelError('unavailable', 'Chat Completions is not served yet: use the Responses API of this endpoint.')
   const body = checkResponsesBody(call.body, call.model.name)
-  const endpoint = endpointOf(call.model, options.keys)
+  const endpoint = await endpointOf(call.model, options.keys)
   const prompt = sizeOf(body, counter)
   const { maxOutputTokens } = limitsOf(call.model, options.cards)
   const size = {

@@ -36,7 +36,7 @@ export async function openGatewayBench(): Promise<GatewayBench> {
         cards,
         counter: createTokenCounter(),
         prices: createPriceTable({ cards, overrides: priced ? [price] : [] }),
-        keys: keys.get,
+        keys: async ({ keyEnv }) => (keyEnv === null ? null : keys.get(keyEnv)),
         redact: keys.redact,
         keyStart: keys.keyStart,
         limits,
