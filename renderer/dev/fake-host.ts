@@ -41,7 +41,7 @@ export function fakeHost(world: FakeWorld) {
               fix: null,
               providers: [],
             },
-        notices: [],
+        notices: world.notices,
         recovered: world.recovered
           ? {
               at: Date.now() - 60_000,

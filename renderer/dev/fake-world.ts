@@ -2,6 +2,7 @@
 import type {
   ActivationPoint,
   EventRow,
+  Notice,
   ProposalDetail,
   RevisionRow,
   StepPoint,
@@ -29,6 +30,7 @@ export class FakeWorld {
   now: TaskSummary['now'] = null
   recovered = true
   sandboxMissing = false
+  notices: Notice[] = []
   isEmpty = false
 
   constructor(isEmpty = false) {

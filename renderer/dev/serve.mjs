@@ -12,6 +12,30 @@ const [port = '7100', ...flags] = process.argv.slice(2)
 const folder = process.env.DESK_FOLDER ?? join(import.meta.dirname, '../../dist/renderer')
 const world = new FakeWorld(flags.includes('empty'))
 world.sandboxMissing = flags.includes('nobox')
+if (flags.includes('notices'))
+  world.notices = [
+    {
+      id: 'history.read-only',
+      severity: 'error',
+      text: 'History is open for reading only: event 812 (tool.finished) has a payload that was changed. Nothing is added and no task runs.',
+      fix: 'Restore a backup into another folder and open it with --data.',
+      task: null,
+    },
+    {
+      id: 'task.T-1.endpoint',
+      severity: 'warning',
+      text: 'The model at 127.0.0.1:8000 does not answer. The task waits and goes on by itself; the next try is in 60 s.',
+      fix: null,
+      task: 'T-1',
+    },
+    {
+      id: 'sandbox.docker-unusable',
+      severity: 'warning',
+      text: 'Docker answers but has no base image, so tasks run in local boxes.',
+      fix: 'exodesk doctor --build-base-image',
+      task: null,
+    },
+  ]
 world.recovered = flags.includes('recovered')
 
 const server = createServer((request, response) => {

@@ -5,12 +5,15 @@ import type { EventRow } from '../../kernel/wire/operator.ts'
 const intervalMs = 250
 
 const topicsOf: readonly (readonly [RegExp, readonly string[]])[] = [
-  [/^(model\.called|tool\.|turn\.|budget\.|sandbox\.|message\.)/, ['tasks', 'series', 'frame', 'status']],
+  [
+    /^(model\.called|tool\.|turn\.|budget\.|sandbox\.|job\.|endpoint\.|message\.)/,
+    ['tasks', 'series', 'frame', 'status'],
+  ],
   [/^task\./, ['tasks', 'series', 'frame', 'status', 'agents']],
   [/^(proposal|revision)\./, ['proposals', 'revisions', 'agents', 'tasks', 'series', 'status']],
   [/^agent\./, ['agents', 'revisions', 'proposals']],
   [/^executor\./, ['tasks', 'revisions', 'status']],
-  [/^(kernel|host|setting|price|rule|profile|payload)\./, ['status', 'tasks']],
+  [/^(kernel|host|setting|price|rule|profile|payload|notice|credential|backup|blobs)\./, ['status', 'tasks']],
 ]
 
 export function topicsOfKind(kind: string): readonly string[] {

@@ -5,6 +5,7 @@ import { absoluteTime } from '../../lib/format.ts'
 import { isTyping, showChord, useKeys } from '../../lib/keys.ts'
 import { go, hrefOf, type Route } from '../../lib/route.ts'
 import { KeySheet } from './key-sheet.tsx'
+import { Notices } from './notices.tsx'
 import './shell.css'
 import { StatusStrip } from './status-strip.tsx'
 
@@ -36,7 +37,10 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
   const decisions = status.data?.decisions ?? 0
   return (
     <div className="shell" data-lost={connection.status === 'lost' || undefined}>
-      {connection.status === 'lost' && connection.lostAt !== null && <Lost at={connection.lostAt} />}
+      <div className="shell-top">
+        {connection.status === 'lost' && connection.lostAt !== null && <Lost at={connection.lostAt} />}
+        <Notices notices={status.data?.notices ?? []} />
+      </div>
       <nav className="rail" aria-label="Screens">
         {screens.map(({ route: to, name, icon }, index) => (
           <a

@@ -1,0 +1,54 @@
+import { useState } from 'react'
+import type { Notice } from '../../../kernel/wire/operator.ts'
+import { hrefOf } from '../../lib/route.ts'
+import { InertText } from '../inert-text.tsx'
+
+const shownAtOnce = 2
+const marks: Readonly<Record<Notice['severity'], { icon: string; tone: string; word: string }>> = {
+  error: { icon: '✗', tone: 'tone-bad', word: 'Error' },
+  warning: { icon: '▲', tone: 'tone-wait', word: 'Warning' },
+  info: { icon: '·', tone: 'muted', word: 'Notice' },
+}
+
+/** What is wrong now, on every screen, errors first. It goes when it is mended, never by a click. */
+export function Notices({ notices }: { notices: readonly Notice[] }) {
+  const [isOpen, setOpen] = useState(false)
+  if (notices.length === 0) return null
+  const shown = isOpen ? notices : notices.slice(0, shownAtOnce)
+  return (
+    <section className="notices" aria-label="What is wrong now" data-testid="notices">
+      <ul role="status">
+        {shown.map((notice) => (
+          <Row key={notice.id} notice={notice} />
+        ))}
+      </ul>
+      {notices.length > shownAtOnce && (
+        <button type="button" className="button quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Show less' : `${notices.length - shownAtOnce} more`}
+        </button>
+      )}
+    </section>
+  )
+}
+
+function Row({ notice }: { notice: Notice }) {
+  const { icon, tone, word } = marks[notice.severity]
+  return (
+    <li className="notice" data-notice={notice.id}>
+      <span className={tone} aria-hidden="true">
+        {icon}
+      </span>
+      <span className="sr">{word}: </span>
+      <span className="notice-text">
+        {notice.task !== null && <a href={hrefOf({ screen: 'live', task: notice.task })}>{notice.task}</a>}{' '}
+        <InertText text={notice.text} />
+        {notice.fix !== null && (
+          <span className="muted">
+            {' '}
+            <InertText text={notice.fix} />
+          </span>
+        )}
+      </span>
+    </li>
+  )
+}
