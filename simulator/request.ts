@@ -1,8 +1,9 @@
 import { ApiError } from './errors.ts'
+import { type Fields, fields, list, missing, optionalCount, optionalText, text, textOf } from './fields.ts'
 import type { Item, OfferedTool, PlayerRequest } from './players/player.ts'
 import type { Stretch } from './tokens.ts'
 
-/** A `/responses` body, read: what the player sees, what is counted, and what shapes the answer. */
+/** The body of a request, read: what the player sees, what is counted, and what shapes the answer. */
 export interface ParsedRequest {
   player: PlayerRequest
   /** The prompt in order, as tokens. */
@@ -11,31 +12,52 @@ export interface ParsedRequest {
   maxOutputTokens: number | null
   parallelToolCalls: boolean
   stream: boolean
+  /** Whether a stream ends with the usage. */
+  streamsUsage: boolean
 }
 
-type Fields = Record<string, unknown>
-type Tokenise = (kind: string, text: string) => Stretch
+export type Tokenise = (kind: string, text: string) => Stretch
 
 export function parseResponsesRequest(body: Fields, seed: number, tokenise: Tokenise): ParsedRequest {
   const model = optionalText(body, 'model')
-  if (model === null) throw new ApiError(400, "Missing required parameter: 'model'.", { param: 'model' })
+  if (model === null) throw missing('model')
   const instructions = optionalText(body, 'instructions') ?? ''
   const tools = list(body, 'tools').map(readTool)
   const input = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : list(body, 'input')
   const items = input.map(readItem)
-  const prompt = [
-    ...(tools.length > 0 ? [tokenise('tools', JSON.stringify(body.tools))] : []),
-    ...(instructions === '' ? [] : [tokenise('instructions', instructions)]),
-    ...items.map((item) => tokenise(item.type === 'message' ? `message ${item.role}` : item.type, countedText(item))),
-  ]
+  checkAnswers(items)
   return {
     player: { model, instructions, tools, items, seed },
-    prompt,
+    prompt: promptOf(body.tools, instructions, items, tokenise),
     cacheKey: optionalText(body, 'prompt_cache_key'),
     maxOutputTokens: optionalCount(body, 'max_output_tokens'),
     parallelToolCalls: body.parallel_tool_calls !== false,
     stream: body.stream === true,
+    streamsUsage: true,
   }
+}
+
+/** As the real service: each call has its output, and each output its call. */
+function checkAnswers(items: readonly Item[]): void {
+  const open = new Set<string>()
+  for (const item of items) {
+    if (item.type === 'call') open.add(item.callId)
+    else if (item.type === 'output' && !open.delete(item.callId))
+      throw new ApiError(400, `No tool call found for function call output with call_id ${item.callId}.`, {
+        param: 'input',
+      })
+  }
+  for (const callId of open)
+    throw new ApiError(400, `No tool output found for function call ${callId}.`, { param: 'input' })
+}
+
+/** Tools, instructions and items as they are counted. An item's kind is part of what it is: other kinds share no token. */
+export function promptOf(tools: unknown, instructions: string, items: readonly Item[], tokenise: Tokenise): Stretch[] {
+  return [
+    ...(Array.isArray(tools) && tools.length > 0 ? [tokenise('tools', JSON.stringify(tools))] : []),
+    ...(instructions === '' ? [] : [tokenise('instructions', instructions)]),
+    ...items.map((item) => tokenise(item.type === 'message' ? `message ${item.role}` : item.type, countedText(item))),
+  ]
 }
 
 function countedText(item: Item): string {
@@ -57,7 +79,7 @@ function readTool(value: unknown, index: number): OfferedTool {
   }
 }
 
-const roles = ['system', 'developer', 'user', 'assistant'] as const
+export const roles = ['system', 'developer', 'user', 'assistant'] as const
 
 function readItem(value: unknown, index: number): Item {
   const at = `input[${index}]`
@@ -91,56 +113,4 @@ function readItem(value: unknown, index: number): Item {
     default:
       throw new ApiError(400, `Invalid value: '${item.type}' at ${at}.type.`, { param: `${at}.type` })
   }
-}
-
-/** A string, or the texts of a list of parts; an image stands as its URL's head, so that another image is another text. */
-function textOf(content: unknown, at: string): string {
-  if (typeof content === 'string') return content
-  if (!Array.isArray(content)) throw missing(at)
-  return content
-    .map((value, index) => {
-      const part = fields(value, `${at}[${index}]`)
-      if (typeof part.text === 'string') return part.text
-      if (part.type === 'input_image' && typeof part.image_url === 'string')
-        return `[image ${part.image_url.slice(0, 1024)}]`
-      throw new ApiError(400, `Invalid value: '${part.type}' at ${at}[${index}].type.`, {
-        param: `${at}[${index}].type`,
-      })
-    })
-    .join('\n')
-}
-
-function fields(value: unknown, at: string): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ApiError(400, `${at} must be an object.`, { param: at })
-  return value as Fields
-}
-
-function list(body: Fields, name: string): unknown[] {
-  const value = body[name] ?? []
-  if (!Array.isArray(value)) throw new ApiError(400, `${name} must be an array.`, { param: name })
-  return value
-}
-
-function text(item: Fields, name: string, at: string): string {
-  const value = item[name]
-  if (typeof value !== 'string') throw missing(`${at}.${name}`)
-  return value
-}
-
-function optionalText(body: Fields, name: string): string | null {
-  const value = body[name] ?? null
-  if (value !== null && typeof value !== 'string') throw new ApiError(400, `${name} must be a string.`, { param: name })
-  return value
-}
-
-function optionalCount(body: Fields, name: string): number | null {
-  const value = body[name] ?? null
-  if (value !== null && (typeof value !== 'number' || !Number.isInteger(value) || value < 1))
-    throw new ApiError(400, `${name} must be a positive integer.`, { param: name })
-  return value
-}
-
-function missing(at: string): ApiError {
-  return new ApiError(400, `Missing required parameter: '${at}'.`, { param: at })
 }

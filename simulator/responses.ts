@@ -1,6 +1,6 @@
 import type { Answer, OutputItem } from './answer.ts'
 
-/** What the Responses API says about one request, as one object and as a stream of events. */
+/** What is said about one request, whichever API asked. */
 export interface ResponseFacts {
   model: string
   createdAt: number
@@ -39,8 +39,17 @@ export function responseObject({
 /** Characters in one delta: about eight tokens. */
 const deltaLength = 32
 
+/** The events as they go over the wire. */
+export function* responseBlocks(facts: ResponseFacts): Generator<string> {
+  let sequence = 0
+  for (const event of responseEvents(facts)) {
+    yield `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: sequence })}\n\n`
+    sequence += 1
+  }
+}
+
 /** The events in the order and nesting in which OpenAI sends them. */
-export function* responseEvents(facts: ResponseFacts): Generator<Record<string, unknown>> {
+function* responseEvents(facts: ResponseFacts): Generator<Record<string, unknown>> {
   const whole = responseObject(facts)
   const begun = { ...whole, status: 'in_progress', incomplete_details: null, output: [], usage: null }
   yield { type: 'response.created', response: begun }
@@ -98,6 +107,6 @@ function emptied(item: OutputItem): Record<string, unknown> {
   }
 }
 
-function* pieces(text: string): Generator<string> {
+export function* pieces(text: string): Generator<string> {
   for (let start = 0; start < text.length; start += deltaLength) yield text.slice(start, start + deltaLength)
 }

@@ -129,6 +129,118 @@ describe('an answer', () => {
   })
 })
 
+describe('Chat Completions', () => {
+  const path = '/v1/chat/completions'
+  const decision = {
+    reasoning: 'Look first.',
+    text: 'Looking.',
+    toolCalls: [listFiles, { name: 'js', arguments: '1 + 1' }],
+  }
+  const request = {
+    model: 'sim-script',
+    messages: [
+      { role: 'system', content: 'You are terse.' },
+      { role: 'user', content: script(decision) },
+    ],
+    tools: [
+      { type: 'function', function: { name: 'bash', description: 'Run.', parameters: { type: 'object' } } },
+      { type: 'custom', custom: { name: 'js' } },
+    ],
+  }
+  interface Chat {
+    choices: { message: { content: string | null; tool_calls?: object[] }; finish_reason: string }[]
+    usage: Record<string, unknown> & { prompt_tokens: number }
+  }
+  const complete = async (body: unknown) => (await post(body, path)).json() as Promise<Chat>
+  const chunksOf = async (body: object) => {
+    const blocks = (await (await post({ ...body, stream: true }, path)).text()).split('\n\n')
+    expect(blocks.slice(-2)).toEqual(['data: [DONE]', ''])
+    return blocks.slice(0, -2).map((block) => JSON.parse(block.slice('data: '.length)))
+  }
+
+  it('gives the same decision as the Responses API, as one message', async () => {
+    const { choices, usage } = await complete(request)
+    expect(choices).toMatchObject([
+      {
+        finish_reason: 'tool_calls',
+        message: {
+          role: 'assistant',
+          content: 'Looking.',
+          tool_calls: [
+            { type: 'function', function: { name: 'bash', arguments: '{"command":"ls"}' } },
+            { type: 'custom', custom: { name: 'js', input: '1 + 1' } },
+          ],
+        },
+      },
+    ])
+    const count = (text: string) => encode(text).length
+    const said = ['Look first.', 'Looking.', 'bash', '{"command":"ls"}', 'js', '1 + 1']
+    const prompt = count(JSON.stringify(request.tools)) + count('You are terse.') + count(script(decision))
+    const completion = said.reduce((sum, text) => sum + count(text), 0)
+    expect(usage).toEqual({
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      total_tokens: prompt + completion,
+      prompt_tokens_details: { cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: count('Look first.') },
+    })
+  })
+
+  it('streams the same, with usage only where it is asked for', async () => {
+    const whole = await complete(request)
+    const chunks = await chunksOf(request)
+    expect(chunks.every((chunk) => !('usage' in chunk))).toBe(true)
+    const deltas = chunks.map(({ choices }) => choices[0].delta)
+    expect(deltas.map(({ content }) => content ?? '').join('')).toBe('Looking.')
+    const given = (index: number, field: string) =>
+      deltas
+        .flatMap(({ tool_calls = [] }) => tool_calls)
+        .filter((call) => call.index === index)
+        .map((call) => (field === 'input' ? call.custom.input : call.function.arguments))
+        .join('')
+    expect([given(0, 'arguments'), given(1, 'input')]).toEqual(['{"command":"ls"}', '1 + 1'])
+    expect(chunks.at(-1).choices[0].finish_reason).toBe('tool_calls')
+
+    const counted = await chunksOf({ ...request, stream_options: { include_usage: true } })
+    expect(counted.slice(0, -1).every(({ usage }) => usage === null)).toBe(true)
+    expect(counted.at(-1)).toMatchObject({ choices: [], usage: whole.usage })
+  })
+
+  it('takes what it said back with the outputs, reads it from the cache, and goes on', async () => {
+    const messages: object[] = [
+      { role: 'system', content: 'Work in small steps. '.repeat(400) },
+      { role: 'user', content: script({ text: 'a', toolCalls: [listFiles, listFiles] }, { text: 'done' }) },
+    ]
+    const first = (await complete({ model: 'sim-script', messages })).choices[0]?.message
+    const ids = (first?.tool_calls ?? []).map((call) => (call as { id: string }).id)
+    const outputs = ids.map((id) => ({ role: 'tool', tool_call_id: id, content: 'ok' }))
+    const { choices, usage } = await complete({ model: 'sim-script', messages: [...messages, first, ...outputs] })
+    expect(choices).toMatchObject([{ finish_reason: 'stop', message: { content: 'done' } }])
+    expect((usage.prompt_tokens_details as { cached_tokens: number }).cached_tokens).toBeGreaterThanOrEqual(1024)
+    const half = await post({ model: 'sim-script', messages: [...messages, first, outputs[0]] }, path)
+    expect(half.status).toBe(400)
+    expect(await half.text()).toContain(`did not have response messages: ${ids[1]}`)
+  })
+
+  it.each(['max_tokens', 'max_completion_tokens'])('is cut at %s and says so', async (field) => {
+    const answer = await complete({ ...request, [field]: 8 })
+    expect(answer.choices[0]?.finish_reason).toBe('length')
+    expect(answer.usage.completion_tokens).toBe(8)
+  })
+
+  it.each([
+    ['no messages', { messages: [] }, 'messages'],
+    ['a foreign role', { messages: [{ role: 'narrator', content: 'x' }] }, 'messages[0].role'],
+    ['an output of no call', { messages: [{ role: 'tool', tool_call_id: 'c', content: 'x' }] }, 'messages'],
+    ['a tool without a name', { tools: [{ type: 'function', function: {} }] }, 'tools[0].function.name'],
+    ['too long a prompt', { messages: [{ role: 'user', content: 'word '.repeat(400_001) }] }, 'messages'],
+  ])('refuses %s', async (_, fields, param) => {
+    const response = await post({ ...request, ...fields }, path)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', param } })
+  })
+})
+
 describe('the scripted player', () => {
   it('follows the tool outputs in the request through its script to the end', async () => {
     const decisions = [
@@ -233,6 +345,13 @@ describe('the server', () => {
       '/v1/responses',
       400,
       'input[0].type',
+    ],
+    [
+      'a call without its output',
+      { model: 'sim-script', input: [{ type: 'function_call', call_id: 'c', name: 'bash', arguments: '{}' }] },
+      '/v1/responses',
+      400,
+      'input',
     ],
     ['an unknown path', {}, '/v1/embeddings', 404, null],
     ['a bad seed', {}, '/seed/x/v1/responses', 404, null],

@@ -3,12 +3,14 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { buildAnswer } from './answer.ts'
+import { chatBlocks, chatCompletion } from './chat.ts'
+import { parseChatRequest } from './chat-request.ts'
 import { ApiError } from './errors.ts'
 import type { RegisteredPlayer } from './players/player.ts'
 import { createPromptCache } from './prompt-cache.ts'
 import { createRandom } from './random.ts'
-import { parseResponsesRequest } from './request.ts'
-import { type ResponseFacts, responseEvents, responseObject } from './responses.ts'
+import { type ParsedRequest, parseResponsesRequest, type Tokenise } from './request.ts'
+import { type ResponseFacts, responseBlocks, responseObject } from './responses.ts'
 import { createStretches } from './tokens.ts'
 
 const maxBodyBytes = 64 * 1024 * 1024
@@ -26,6 +28,20 @@ export interface SimulatorOptions {
   now: () => number
 }
 
+/** How one of the two APIs is read and spoken. */
+interface Api {
+  parse: (body: Record<string, unknown>, seed: number, tokenise: Tokenise) => ParsedRequest
+  /** The field that holds the prompt's items. */
+  items: string
+  whole: (facts: ResponseFacts) => Record<string, unknown>
+  stream: (facts: ResponseFacts, withUsage: boolean) => Iterable<string>
+}
+
+const apis: Record<string, Api | undefined> = {
+  '/responses': { parse: parseResponsesRequest, items: 'input', whole: responseObject, stream: responseBlocks },
+  '/chat/completions': { parse: parseChatRequest, items: 'messages', whole: chatCompletion, stream: chatBlocks },
+}
+
 /** An OpenAI-compatible model server. Not listening yet; it has no state but its prompt cache. */
 export function createSimulator({ players, cacheLifetimeMs, thinkMs = 0, now }: SimulatorOptions): Server {
   const cache = createPromptCache(now, cacheLifetimeMs)
@@ -35,12 +51,13 @@ export function createSimulator({ players, cacheLifetimeMs, thinkMs = 0, now }: 
     const { seed, path } = route(request)
     if (request.method === 'GET' && path === '/models')
       return sendJson(response, 200, { object: 'list', data: modelCards(players) })
-    if (request.method === 'POST' && path === '/responses') return respond(await readBody(request), seed, response)
+    const api = apis[path]
+    if (request.method === 'POST' && api !== undefined) return respond(api, await readBody(request), seed, response)
     throw new ApiError(404, `Invalid URL (${request.method} ${request.url}).`)
   }
 
-  async function respond(bodyText: string, seed: number, response: ServerResponse): Promise<void> {
-    const parsed = parseResponsesRequest(parseBody(bodyText), seed, tokenise)
+  async function respond(api: Api, bodyText: string, seed: number, response: ServerResponse): Promise<void> {
+    const parsed = api.parse(parseBody(bodyText), seed, tokenise)
     const { model } = parsed.player
     const player = Object.hasOwn(players, model) ? players[model] : undefined
     if (player === undefined)
@@ -53,7 +70,7 @@ export function createSimulator({ players, cacheLifetimeMs, thinkMs = 0, now }: 
       throw new ApiError(
         400,
         `This model's context window is ${player.contextWindow} tokens; the input has ${inputTokens}.`,
-        { code: 'context_length_exceeded', param: 'input' },
+        { code: 'context_length_exceeded', param: api.items },
       )
     const facts: ResponseFacts = {
       model,
@@ -68,7 +85,9 @@ export function createSimulator({ players, cacheLifetimeMs, thinkMs = 0, now }: 
       }),
     }
     if (thinkMs > 0) await setTimeout(thinkMs)
-    return parsed.stream ? sendEvents(response, responseEvents(facts)) : sendJson(response, 200, responseObject(facts))
+    return parsed.stream
+      ? sendBlocks(response, api.stream(facts, parsed.streamsUsage))
+      : sendJson(response, 200, api.whole(facts))
   }
 
   return createServer((request, response) => {
@@ -137,15 +156,12 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
     .end(text)
 }
 
-async function sendEvents(response: ServerResponse, events: Iterable<Record<string, unknown>>): Promise<void> {
+/** @param blocks of a stream of server-sent events, as they go over the wire. */
+async function sendBlocks(response: ServerResponse, blocks: Iterable<string>): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
-  let sequence = 0
-  for (const event of events) {
+  for (const block of blocks) {
     if (response.destroyed) return
-    const data = JSON.stringify({ ...event, sequence_number: sequence })
-    sequence += 1
-    if (!response.write(`event: ${event.type}\ndata: ${data}\n\n`))
-      await Promise.race([once(response, 'drain'), once(response, 'close')])
+    if (!response.write(block)) await Promise.race([once(response, 'drain'), once(response, 'close')])
   }
   response.end()
 }
