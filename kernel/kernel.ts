@@ -2,7 +2,10 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createArtifacts } from './artifacts/store.ts'
 import { type Clock, systemClock } from './clock.ts'
+import type { Sealer } from './credentials/credentials.ts'
 import { keysFromEnvironment } from './credentials/environment.ts'
+import { createMasks } from './credentials/masks.ts'
+import { createVault } from './credentials/vault.ts'
 import { KernelError } from './errors.ts'
 import { createExecutors } from './executor/executors.ts'
 import { createGuardian } from './guardian/mechanism.ts'
@@ -27,6 +30,8 @@ import type { Tasks } from './tasks/tasks.ts'
 import { draft, type EventData } from './wire/events.ts'
 import type { HostStatus } from './wire/operator.ts'
 
+export type { Sealer } from './credentials/credentials.ts'
+export { passphraseSealer } from './credentials/passphrase.ts'
 export { probeSandbox } from './doctor.ts'
 export type { KernelResources } from './resources.ts'
 
@@ -39,6 +44,8 @@ export interface KernelConfig {
   env: Record<string, string | undefined>
   resources: KernelResources
   simulator: Simulator
+  /** What can seal keys at rest here, in order of preference. Default: nothing, and keys come from the environment alone. */
+  sealers?: readonly Sealer[]
   clock?: Clock
   /** Steps of probation of a new activation. Default 10. */
   probationSteps?: number
@@ -120,16 +127,27 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   ])
   opened.push(() => provider.close())
   const cards = createModelCards()
-  const keys = keysFromEnvironment(config.env)
+  const masks = createMasks()
+  const keys = keysFromEnvironment(config.env, masks)
+  const vault = createVault({
+    file: join(config.dataDir, 'credentials.json'),
+    sealers: config.sealers ?? [],
+    masks,
+    clock,
+  })
+  opened.push(() => vault.close())
   const counter = createTokenCounter()
   const gateway = createGateway({
     clock,
     prices: createPriceTable({ cards }),
     cards,
     counter,
-    keys: async ({ keyEnv }) => (keyEnv === null ? null : keys.get(keyEnv)),
-    redact: keys.redact,
-    keyStart: keys.keyStart,
+    keys: async ({ credential, baseUrl, keyEnv }) => {
+      if (credential !== undefined) return vault.take(credential, baseUrl)
+      return keyEnv === null ? null : keys.get(keyEnv)
+    },
+    redact: masks.redact,
+    keyStart: masks.keyStart,
   })
   const artifacts = createArtifacts({ history })
   const revisions = createRevisions({ history, boxesDir, wireSource: await readFile(resources.wire, 'utf8') })

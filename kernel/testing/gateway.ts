@@ -1,5 +1,6 @@
 import { systemClock } from '../clock.ts'
 import { keysFromEnvironment } from '../credentials/environment.ts'
+import { createMasks } from '../credentials/masks.ts'
 import { createModelCards } from '../models/cards.ts'
 import { createGateway, type GatewayLimits } from '../models/gateway.ts'
 import type { Attempt, Gateway, GatewayCall } from '../models/models.ts'
@@ -29,7 +30,8 @@ export async function openGatewayBench(): Promise<GatewayBench> {
     upstream,
     attempts,
     openGateway({ limits = {}, priced = true } = {}) {
-      const keys = keysFromEnvironment({ THE_KEY: testKey })
+      const masks = createMasks()
+      const keys = keysFromEnvironment({ THE_KEY: testKey }, masks)
       const cards = createModelCards()
       const gateway = createGateway({
         clock: systemClock,
@@ -37,8 +39,8 @@ export async function openGatewayBench(): Promise<GatewayBench> {
         counter: createTokenCounter(),
         prices: createPriceTable({ cards, overrides: priced ? [price] : [] }),
         keys: async ({ keyEnv }) => (keyEnv === null ? null : keys.get(keyEnv)),
-        redact: keys.redact,
-        keyStart: keys.keyStart,
+        redact: masks.redact,
+        keyStart: masks.keyStart,
         limits,
       })
       gateway.openBudget('T-1', { limitNanoUsd: null, limitTokens: null, spentNanoUsd: 0, spentTokens: 0 })
