@@ -20,7 +20,7 @@ export type OutputItem =
       id: string
       status: ItemStatus
       role: 'assistant'
-      content: { type: 'output_text'; text: string; annotations: [] }[]
+      content: ({ type: 'output_text'; text: string; annotations: [] } | { type: 'refusal'; refusal: string })[]
     }
   | { type: 'function_call'; id: string; status: ItemStatus; call_id: string; name: string; arguments: string }
   | { type: 'custom_tool_call'; id: string; status: ItemStatus; call_id: string; name: string; input: string }

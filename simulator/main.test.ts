@@ -24,6 +24,7 @@ describe('the simulator as a process', () => {
 
   it.each([
     [['--players', 'nobody'], /no player 'nobody'; there are: .*sim-script/],
+    [['--fault', '500+sunspots', '--rate', '0.1'], /'fault\/500\+sunspots' is no condition .* faults are 401, /],
     [['--port', '70000'], /--port must be a whole number/],
   ])('refuses %j with a reason', async (args, reason) => {
     const { child, exited } = start(...args)

@@ -1,21 +1,16 @@
 import type { Answer, OutputItem } from './answer.ts'
+import type { Counts } from './usage.ts'
 
 /** What is said about one request, whichever API asked. */
 export interface ResponseFacts {
   model: string
   createdAt: number
-  inputTokens: number
-  cachedTokens: number
   answer: Answer
+  /** null: none is reported. */
+  usage: Counts | null
 }
 
-export function responseObject({
-  model,
-  createdAt,
-  inputTokens,
-  cachedTokens,
-  answer,
-}: ResponseFacts): Record<string, unknown> {
+export function responseObject({ model, createdAt, answer, usage }: ResponseFacts): Record<string, unknown> {
   return {
     id: answer.id,
     object: 'response',
@@ -26,13 +21,16 @@ export function responseObject({
     model,
     output: answer.output,
     store: false,
-    usage: {
-      input_tokens: inputTokens,
-      input_tokens_details: { cached_tokens: cachedTokens },
-      output_tokens: answer.outputTokens,
-      output_tokens_details: { reasoning_tokens: answer.reasoningTokens },
-      total_tokens: inputTokens + answer.outputTokens,
-    },
+    usage:
+      usage === null
+        ? null
+        : {
+            input_tokens: usage.input,
+            input_tokens_details: { cached_tokens: usage.cached },
+            output_tokens: usage.output,
+            output_tokens_details: { reasoning_tokens: usage.reasoning },
+            total_tokens: usage.input + usage.output,
+          },
   }
 }
 
@@ -74,6 +72,13 @@ function* itemEvents(item: OutputItem, outputIndex: number): Generator<Record<st
     case 'message':
       for (const [index, part] of item.content.entries()) {
         const here = { ...place, content_index: index }
+        if (part.type === 'refusal') {
+          yield { type: 'response.content_part.added', ...here, part: { ...part, refusal: '' } }
+          for (const delta of pieces(part.refusal)) yield { type: 'response.refusal.delta', ...here, delta }
+          yield { type: 'response.refusal.done', ...here, refusal: part.refusal }
+          yield { type: 'response.content_part.done', ...here, part }
+          continue
+        }
         yield { type: 'response.content_part.added', ...here, part: { ...part, text: '' } }
         for (const delta of pieces(part.text))
           yield { type: 'response.output_text.delta', ...here, delta, logprobs: [] }

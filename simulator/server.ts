@@ -1,17 +1,21 @@
 import { hash } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { buildAnswer } from './answer.ts'
 import { chatBlocks, chatCompletion } from './chat.ts'
 import { parseChatRequest } from './chat-request.ts'
+import { type Conditions, ordinary, readPath } from './conditions.ts'
 import { ApiError } from './errors.ts'
+import { type Fault, faults } from './faults.ts'
+import { withNoise } from './players/noise.ts'
 import type { RegisteredPlayer } from './players/player.ts'
 import { createPromptCache } from './prompt-cache.ts'
 import { createRandom } from './random.ts'
 import { type ParsedRequest, parseResponsesRequest, type Tokenise } from './request.ts'
 import { type ResponseFacts, responseBlocks, responseObject } from './responses.ts'
+import { openStream, type Reader, readerOf, sendJson } from './sending.ts'
 import { createStretches } from './tokens.ts'
+import type { Counts } from './usage.ts'
 
 const maxBodyBytes = 64 * 1024 * 1024
 
@@ -22,8 +26,8 @@ export interface SimulatorOptions {
   players: Record<string, RegisteredPlayer>
   /** How long an unused prompt stays in the prompt cache. */
   cacheLifetimeMs: number
-  /** How long a model takes before its answer begins. Default 0. */
-  thinkMs?: number
+  /** What holds where a base URL says nothing else. */
+  conditions?: Partial<Conditions>
   /** Monotonic milliseconds. */
   now: () => number
 }
@@ -42,52 +46,106 @@ const apis: Record<string, Api | undefined> = {
   '/chat/completions': { parse: parseChatRequest, items: 'messages', whole: chatCompletion, stream: chatBlocks },
 }
 
-/** An OpenAI-compatible model server. Not listening yet; it has no state but its prompt cache. */
-export function createSimulator({ players, cacheLifetimeMs, thinkMs = 0, now }: SimulatorOptions): Server {
+/** Requests of which it is known how often they came. */
+const triesKept = 10_000
+
+/** An OpenAI-compatible model server. Not listening yet; it has no state but its prompt cache and how often a request came. */
+export function createSimulator({ players, cacheLifetimeMs, conditions: given, now }: SimulatorOptions): Server {
   const cache = createPromptCache(now, cacheLifetimeMs)
   const tokenise = createStretches()
+  const tries = new Map<string, number>()
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { seed, path } = route(request)
+    const { pathname } = new URL(request.url ?? '/', 'http://127.0.0.1')
+    const { conditions, path } = readPath(pathname, { ...ordinary, ...given })
     if (request.method === 'GET' && path === '/models')
       return sendJson(response, 200, { object: 'list', data: modelCards(players) })
-    const api = apis[path]
-    if (request.method === 'POST' && api !== undefined) return respond(api, await readBody(request), seed, response)
-    throw new ApiError(404, `Invalid URL (${request.method} ${request.url}).`)
+    const api = Object.hasOwn(apis, path) ? apis[path] : undefined
+    if (request.method !== 'POST' || api === undefined)
+      throw new ApiError(404, `Invalid URL (${request.method} ${request.url}).`)
+    const parsed = api.parse(parseBody(await readBody(request)), conditions.seed, tokenise)
+    const player = playerOf(parsed.player.model)
+    const requestHash = hash(
+      'sha256',
+      [conditions.seed, parsed.player.model, ...parsed.prompt.map((stretch) => stretch.key)].join('\n'),
+    )
+    const fault = faultOf(conditions, requestHash)
+    if (fault.instead !== undefined) return fault.instead(request, response)
+    const facts = factsOf(api, parsed, player, conditions, requestHash, fault)
+    const draw = createRandom(`${conditions.seed} delay`).float(requestHash) + 0.5
+    const waitMs = conditions.thinkMs * draw + (fault.waitMs ?? 0)
+    if (waitMs > 0) await setTimeout(waitMs)
+    const paceMs = conditions.perTokenMs * draw * facts.answer.outputTokens
+    if (parsed.stream) return sendBlocks(response, [...api.stream(facts, parsed.streamsUsage)], fault, paceMs)
+    if (paceMs > 0) await setTimeout(paceMs)
+    if (fault.write === undefined) return sendJson(response, 200, api.whole(facts))
+    response.writeHead(200, { 'content-type': 'application/json' })
+    await fault.write([JSON.stringify(api.whole(facts))], readerOf(response))
+    response.end()
   }
 
-  async function respond(api: Api, bodyText: string, seed: number, response: ServerResponse): Promise<void> {
-    const parsed = api.parse(parseBody(bodyText), seed, tokenise)
-    const { model } = parsed.player
+  function playerOf(model: string): RegisteredPlayer {
     const player = Object.hasOwn(players, model) ? players[model] : undefined
-    if (player === undefined)
-      throw new ApiError(404, `The model '${model}' does not exist here; GET /v1/models lists those that do.`, {
-        code: 'model_not_found',
-        param: 'model',
-      })
-    const inputTokens = parsed.prompt.reduce((sum, stretch) => sum + stretch.tokens.length, 0)
-    if (inputTokens > player.contextWindow)
+    if (player !== undefined) return player
+    throw new ApiError(404, `The model '${model}' does not exist here; GET /v1/models lists those that do.`, {
+      code: 'model_not_found',
+      param: 'model',
+    })
+  }
+
+  /** The server's own, not the player's: the same request, sent again, may fare better. */
+  function faultOf({ faults: names, faultRate, seed }: Conditions, requestHash: string): Fault {
+    const tried = tries.get(requestHash) ?? 0
+    tries.delete(requestHash)
+    tries.set(requestHash, tried + 1)
+    for (const oldest of tries.keys()) {
+      if (tries.size <= triesKept) break
+      tries.delete(oldest)
+    }
+    const random = createRandom(`${seed} fault ${requestHash}`)
+    if (names.length === 0 || random.float(`${tried}`) >= faultRate) return {}
+    return faults[names[random.int(`which ${tried}`, names.length)] ?? ''] ?? {}
+  }
+
+  function factsOf(
+    api: Api,
+    { player: request, prompt, cacheKey, maxOutputTokens, parallelToolCalls }: ParsedRequest,
+    player: RegisteredPlayer,
+    { seed, random, noise }: Conditions,
+    requestHash: string,
+    fault: Fault,
+  ): ResponseFacts {
+    const { model, tools } = request
+    const input = prompt.reduce((sum, stretch) => sum + stretch.tokens.length, 0)
+    if (input > player.contextWindow)
       throw new ApiError(
         400,
-        `This model's context window is ${player.contextWindow} tokens; the input has ${inputTokens}.`,
-        { code: 'context_length_exceeded', param: api.items },
+        `This model's context window is ${player.contextWindow} tokens; the input has ${input}.`,
+        {
+          code: 'context_length_exceeded',
+          param: api.items,
+        },
       )
-    const facts: ResponseFacts = {
+    const play = noise > 0 ? withNoise(player.play, noise) : player.play
+    const decision = play(request, createRandom(random === 'paired' ? `${seed}` : `${seed} ${cacheKey ?? ''}`))
+    const said = buildAnswer(decision, {
+      requestHash,
+      tools,
+      maxOutputTokens: Math.min(maxOutputTokens ?? player.maxOutputTokens, player.maxOutputTokens),
+      parallelToolCalls,
+    })
+    const counts: Counts = {
+      input,
+      cached: cache.read(`${model} ${cacheKey ?? `seed ${seed}`}`, prompt),
+      output: said.outputTokens,
+      reasoning: said.reasoningTokens,
+    }
+    return {
       model,
       createdAt: Math.floor(Date.now() / 1000),
-      inputTokens,
-      cachedTokens: cache.read(`${model} ${parsed.cacheKey ?? `seed ${seed}`}`, parsed.prompt),
-      answer: buildAnswer(player.play(parsed.player, createRandom(`${seed}`)), {
-        requestHash: hash('sha256', [seed, model, ...parsed.prompt.map((stretch) => stretch.key)].join('\n')),
-        tools: parsed.player.tools,
-        maxOutputTokens: Math.min(parsed.maxOutputTokens ?? player.maxOutputTokens, player.maxOutputTokens),
-        parallelToolCalls: parsed.parallelToolCalls,
-      }),
+      answer: fault.answer?.(said) ?? said,
+      usage: fault.counts === undefined ? counts : fault.counts(counts),
     }
-    if (thinkMs > 0) await setTimeout(thinkMs)
-    return parsed.stream
-      ? sendBlocks(response, api.stream(facts, parsed.streamsUsage))
-      : sendJson(response, 200, api.whole(facts))
   }
 
   return createServer((request, response) => {
@@ -100,14 +158,6 @@ export function createSimulator({ players, cacheLifetimeMs, thinkMs = 0, now }: 
       return sendJson(response, known.status, known.body)
     })
   })
-}
-
-/** `/v1/…` or `/seed/N/v1/…`. */
-function route(request: IncomingMessage): { seed: number; path: string } {
-  const { pathname } = new URL(request.url ?? '/', 'http://127.0.0.1')
-  const match = /^(?:\/seed\/(\d{1,15}))?\/v1(\/.*)$/.exec(pathname)
-  if (match === null) throw new ApiError(404, `Invalid URL (${request.method} ${pathname}).`)
-  return { seed: Number(match[1] ?? 0), path: match[2] ?? '' }
 }
 
 function modelCards(players: Record<string, RegisteredPlayer>): unknown[] {
@@ -149,19 +199,21 @@ function parseBody(text: string): Record<string, unknown> {
   return body as Record<string, unknown>
 }
 
-function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  const text = JSON.stringify(body)
-  response
-    .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
-    .end(text)
+async function sendBlocks(
+  response: ServerResponse,
+  blocks: readonly string[],
+  { block: change = (block) => block, write = writeAll }: Fault,
+  paceMs: number,
+): Promise<void> {
+  const reader = openStream(response)
+  const slowly: Reader['write'] = async (text) => {
+    await setTimeout(paceMs / blocks.length)
+    return reader.write(text)
+  }
+  await write(blocks.map(change), paceMs > 0 ? { ...reader, write: slowly } : reader)
+  response.end()
 }
 
-/** @param blocks of a stream of server-sent events, as they go over the wire. */
-async function sendBlocks(response: ServerResponse, blocks: Iterable<string>): Promise<void> {
-  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
-  for (const block of blocks) {
-    if (response.destroyed) return
-    if (!response.write(block)) await Promise.race([once(response, 'drain'), once(response, 'close')])
-  }
-  response.end()
+async function writeAll(blocks: readonly string[], reader: Reader): Promise<void> {
+  for (const block of blocks) if (!(await reader.write(block))) return
 }
