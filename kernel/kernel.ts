@@ -182,6 +182,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     executors,
     provider,
     clock,
+    notices,
     boxesDir,
     packsRoot: resources.packsRoot,
     turnLimits: config.turnLimits ?? { maxSteps: 50, maxMs: 30 * 60_000 },

@@ -71,7 +71,15 @@ export async function packRows(resources: KernelResources, provider: SandboxProv
       .split(sep)
       .join('/')
     if ('problem' in pack) {
-      return { pack: path, name: path, description: '', goal: null, limits: noLimits, blocked: pack.problem }
+      return {
+        pack: path,
+        name: path,
+        description: '',
+        goal: null,
+        limits: noLimits,
+        endpoints: [],
+        blocked: pack.problem,
+      }
     }
     return {
       pack: path,
@@ -79,6 +87,7 @@ export async function packRows(resources: KernelResources, provider: SandboxProv
       description: pack.description,
       goal: pack.goal === null ? null : { ...pack.goal, source: 'measured' as const },
       limits: { ...noLimits, maxSteps: pack.maxSteps, maxMs: pack.timeoutMs },
+      endpoints: pack.endpoints,
       blocked: pack.blocked ?? (report.available ? null : (report.reason ?? report.detail)),
     }
   })

@@ -24,7 +24,7 @@ export interface TaskContext {
   brief: TaskBrief
   model: ModelChoice
   /** Box of one `sandbox.exec`: the label and mounts of the task sandbox. */
-  box: { sandbox?: ProviderName; label: string; mounts: BoxMounts; workdir: string }
+  box: { sandbox?: ProviderName; label: string; mounts: BoxMounts; workdir: string; env?: Record<string, string> }
   /** `task.complete`: checks the measure; false with the measure in words where the goal is unmet. */
   complete(summary: string): Promise<{ accepted: boolean; message: string }>
   ask(question: string): Promise<void>

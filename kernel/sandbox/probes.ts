@@ -66,6 +66,7 @@ const goldenProbes: Readonly<Record<ProfileName, Readonly<Record<string, string>
     'write /policy': 'writable',
     'write /run/world': 'denied',
     'write /exodesk/pack': 'denied',
+    'write /run/endpoints': 'denied',
   },
   world: {
     ...everywhere,

@@ -80,6 +80,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
       { role: 'policy', at: '/policy', writable: true },
       { role: 'socket', at: '/run/world', writable: false },
       { role: 'program', at: '/exodesk/pack', writable: false },
+      { role: 'endpoints', at: '/run/endpoints', writable: false },
     ],
     cwd: '/task',
     home: '/home/agent',

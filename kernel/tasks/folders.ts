@@ -18,6 +18,8 @@ export interface TaskFolders {
   pack: string
   /** Holds bin/, the commands that the world offers: all of it that the task sandbox sees. */
   commands: string
+  /** Sockets of the endpoints. */
+  endpoints: string
   grading: string
 }
 
@@ -48,6 +50,7 @@ export function taskFolders(boxesDir: string, task: string): TaskFolders {
     tests: join(base, 'tests'),
     pack: join(base, 'pack.json'),
     commands: join(base, 'commands'),
+    endpoints: join(base, 'endpoints'),
     grading: join(base, 'grading'),
   }
 }
@@ -64,7 +67,8 @@ async function own(path: string): Promise<void> {
  */
 export async function createFolders(folders: TaskFolders, pack: Pack): Promise<Pack> {
   await rm(folders.root, { recursive: true, force: true })
-  for (const dir of [folders.policy, folders.journal, folders.socket]) await mkdir(dir, { recursive: true })
+  for (const dir of [folders.policy, folders.journal, folders.socket, folders.endpoints])
+    await mkdir(dir, { recursive: true })
   for (const place of places) await mkdir(join(folders.root, place), { recursive: true })
   if (pack.environment !== null)
     await copyFolder('the environment of the pack', pack.environment, join(folders.root, 'task'), {

@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
 import { KernelError } from '../errors.ts'
+import { type Endpoint, endpointsSchema } from './endpoint-address.ts'
 
 /**
  * A task pack: a folder in the format that agent benchmarks share (Harbor: task.toml, instruction.md, environment/, tests/),
@@ -23,6 +24,8 @@ export interface Pack {
   tests: string | null
   world: { dir: string; objective: string } | null
   goal: { goal: number; unit: string } | null
+  /** Services of this machine that it asks to reach. */
+  endpoints: Endpoint[]
   maxSteps: number | null
   timeoutMs: number | null
   verifierTimeoutMs: number
@@ -61,6 +64,7 @@ const packToml = z.looseObject({
       objective: z.string().max(200).optional(),
       goal: z.strictObject({ unit: z.string().max(50), value: z.number().positive() }).optional(),
       max_steps: z.number().int().positive().optional(),
+      endpoints: endpointsSchema.optional(),
     })
     .optional(),
 })
@@ -105,6 +109,7 @@ export async function readPack(pack: string): Promise<Pack> {
         ? null
         : { dir: await worldFolder(pack, dir, own.world), objective: own.objective ?? basename(dir) },
     goal: own.goal === undefined ? null : { goal: own.goal.value, unit: own.goal.unit },
+    endpoints: own.endpoints ?? [],
     maxSteps: own.max_steps ?? null,
     timeoutMs: timeout === undefined ? null : Math.round(timeout * 1000),
     verifierTimeoutMs: Math.round((parsed.verifier?.timeout_sec ?? 600) * 1000),

@@ -3,6 +3,7 @@ import { KernelError } from '../errors.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
 import { draft, type EventData, type ModelChoice } from '../wire/events.ts'
 import type { RunRequest, TaskSummary } from '../wire/operator.ts'
+import { consented } from './endpoint-address.ts'
 import { keptPack, taskFolders } from './folders.ts'
 import { requireBox } from './generations.ts'
 import { type Pack, readPack } from './pack.ts'
@@ -123,6 +124,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
   async function create(request: RunRequest): Promise<{ task: string; agent: string; seq: number }> {
     const pack = await readPack(isAbsolute(request.pack) ? request.pack : join(parts.packsRoot, request.pack))
     if (pack.blocked !== null) throw new KernelError('unavailable', `${request.pack} ${pack.blocked}`)
+    const endpoints = consented(request.pack, pack.endpoints, request.endpoints)
     requireBox(await parts.provider.report())
     if (request.sandbox !== undefined && request.sandbox !== parts.provider.name)
       throw new KernelError(
@@ -159,6 +161,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       propose: request.propose ?? true,
       approve,
       workdir: pack.workdir,
+      ...(endpoints.length === 0 ? {} : { endpoints }),
     }
     const task = records.nextId()
     const [event] = await parts.history.append([

@@ -5,8 +5,11 @@ import { failpoint } from '../failpoints.ts'
 import type { ActivationTarget, Guardian } from '../guardian/guardian.ts'
 import type { History } from '../history/history.ts'
 import type { Gateway } from '../models/models.ts'
+import type { Notices } from '../notices.ts'
 import type { SandboxProvider } from '../sandbox/sandbox.ts'
 import { type Actor, draft, type EventData, type EventDraft, type EventKind, type ModelChoice } from '../wire/events.ts'
+import { type Endpoint, endpointEnv, endpointNote } from './endpoint-address.ts'
+import { createEndpoints, type Endpoints } from './endpoints.ts'
 import { createFolders, taskFolders } from './folders.ts'
 import { afterEnd, requireBox, startActive } from './generations.ts'
 import { type Grade, grade } from './grader.ts'
@@ -22,6 +25,7 @@ export interface RunParts {
   executors: Executors
   provider: SandboxProvider
   clock: Clock
+  notices: Notices
   boxesDir: string
   turnLimits: { maxSteps: number; maxMs: number }
   /** Where the model of this task answers now: a simulator's address changes from start to start. */
@@ -71,6 +75,7 @@ export class Run implements ActivationTarget {
   readonly #parts: RunParts
   readonly #spec: RunSpec
   readonly #meter: Meter
+  readonly #endpoints: Endpoints
   #pack: Pack
   #generation: Generation | null = null
   /** What the loop makes of the next safe point. Only a resume goes back from `pause`, and nothing from `stop`. */
@@ -96,6 +101,13 @@ export class Run implements ActivationTarget {
     this.#isStarted = spec.started
     this.#model = spec.created.model
     this.#meter = new Meter(parts, spec)
+    this.#endpoints = createEndpoints({
+      dir: this.#folders().endpoints,
+      endpoints: spec.created.endpoints ?? [],
+      clock: parts.clock,
+      used: (use) => this.#append('endpoint.used', use, 'kernel'),
+      answers: (endpoint, why) => this.#endpointAnswers(endpoint, why),
+    })
     this.ended = this.#live()
   }
 
@@ -107,7 +119,7 @@ export class Run implements ActivationTarget {
       task: this.task,
       brief: {
         task: this.task,
-        instruction: created.instruction,
+        instruction: created.instruction + endpointNote(created.endpoints ?? []),
         workdir: this.#pack.workdir,
         model: { name: created.model.name, api: created.model.api, ...this.#parts.gateway.describe(this.#model) },
         propose: created.propose,
@@ -127,15 +139,18 @@ export class Run implements ActivationTarget {
   box(): TaskContext['box'] {
     const folders = this.#folders()
     const { world, workdir } = this.#pack
+    const { sandbox, endpoints = [] } = this.#spec.created
     return {
-      sandbox: this.#spec.created.sandbox,
+      sandbox,
       label: this.task,
       mounts: {
         root: folders.root,
         policy: folders.policy,
         ...(world === null ? {} : { socket: folders.socket, program: folders.commands }),
+        ...(endpoints.length === 0 ? {} : { endpoints: folders.endpoints }),
       },
       workdir,
+      env: endpointEnv(endpoints),
     }
   }
 
@@ -306,6 +321,7 @@ export class Run implements ActivationTarget {
       const limit = this.#meter.limitReached()
       if (limit !== null) return { outcome: 'budget', reason: limit.reason }
       if (this.#generation === null) {
+        await this.#endpoints.open()
         const next = await startActive(this.#parts, this.agent, this.context())
         if (next.kind === 'give-up') return { outcome: 'failed', reason: next.reason }
         if (next.kind === 'again') await this.#sleep(next.delayMs)
@@ -403,6 +419,15 @@ export class Run implements ActivationTarget {
     const generation = this.#generation
     this.#generation = null
     await generation?.stop('at rest')
+    await this.#endpoints.close()
+  }
+
+  #endpointAnswers({ name, address }: Endpoint, why: string | null): void {
+    const { notices } = this.#parts
+    const id = `endpoint.${this.task}.${name}`
+    if (why === null) return notices.clear(id)
+    const text = `${this.task}: its endpoint ${name} (${address}) does not answer (${why}). The task goes on without it`
+    notices.raise({ id, severity: 'warning', text, fix: `Start the service at ${address}`, task: this.task })
   }
 
   /** A wait that whatever is asked for cuts short. */

@@ -5,6 +5,7 @@ import type { Generation, GenerationEnd, GenerationSpec, TurnEnd } from '../exec
 import type { ActivationTarget, FailureDecision, Guardian } from '../guardian/guardian.ts'
 import { openTestHistory, type TestHistory } from '../history/fixture.ts'
 import type { BudgetState, Gateway } from '../models/models.ts'
+import { createNotices, type Notices } from '../notices.ts'
 import type { ProviderReport, SandboxProvider } from '../sandbox/sandbox.ts'
 import { createTasks, type TasksParts } from '../tasks/registry.ts'
 import type { Tasks } from '../tasks/tasks.ts'
@@ -43,6 +44,7 @@ export const untilAsked: Behaviour = async (turn) => {
 export interface RunBench {
   tasks: Tasks
   open: TestHistory
+  notices: Notices
   generations: ScriptedGeneration[]
   /** Of the agent whose task runs. */
   target: ActivationTarget | null
@@ -51,6 +53,9 @@ export interface RunBench {
   knowsAgents: boolean
   /** What the guardian says to a crash. */
   decision: FailureDecision
+  safeMode: ReturnType<Guardian['safeMode']>
+  /** What is the matter with the model's endpoint. */
+  endpointProblem: string | null
   report: ProviderReport
   /** Held up until it resolves. */
   startGate: Promise<void>
@@ -73,12 +78,14 @@ export async function openRunBench(behaviour: Behaviour): Promise<RunBench> {
   const clock: Clock = { now: () => time.now, monotonic: () => time.monotonic }
   const open = await openTestHistory({ clock })
   const bench = {
-    ...{ open, behaviour, time },
+    ...{ open, behaviour, time, notices: createNotices() },
     generations: [],
     knowsAgents: true,
     target: null,
     budgets: [],
     decision: { action: 'restart', delayMs: 0 },
+    safeMode: null,
+    endpointProblem: null,
     report: { name: 'local', available: true, detail: 'a test' },
     startGate: Promise.resolve(),
     startError: null,
@@ -102,7 +109,12 @@ export async function openRunBench(behaviour: Behaviour): Promise<RunBench> {
       }
     },
     layPolicy: async () => undefined,
-    generationFailed: async () => bench.decision,
+    // As the real one where there is nothing to fall back to.
+    generationFailed: async (_agent: string, { kind, detail }: Parameters<Guardian['generationFailed']>[1]) =>
+      kind === 'failed-turns' && bench.decision.action === 'restart'
+        ? { action: 'give-up', reason: detail }
+        : bench.decision,
+    safeMode: () => bench.safeMode,
   } as unknown as Guardian
   const provider = {
     name: 'local',
@@ -131,12 +143,13 @@ export async function openRunBench(behaviour: Behaviour): Promise<RunBench> {
 
   const assemble = async () => {
     bench.tasks = await createTasks({
-      ...{ history: open.history, gateway, guardian, executors, provider, clock, boxesDir },
+      ...{ history: open.history, gateway, guardian, executors, provider, clock, notices: bench.notices, boxesDir },
       packsRoot: open.dataDir,
       turnLimits: { maxSteps: 50, maxMs: 60_000 },
       seed: async () => [],
       isSimulated: () => true,
       requireKey: () => undefined,
+      endpointProblem: async () => bench.endpointProblem,
       resolveModel: async (choice) => {
         if (bench.modelError !== null) throw bench.modelError
         return choice

@@ -213,6 +213,8 @@ export const revisionRowSchema = z.object({
 })
 export type RevisionRow = z.infer<typeof revisionRowSchema>
 
+const endpointSchema = z.strictObject({ name: z.string(), address: z.string() })
+
 export const packSchema = z.object({
   /** As given to `run`. */
   pack: z.string(),
@@ -220,6 +222,8 @@ export const packSchema = z.object({
   description: z.string(),
   goal: progressSchema.pick({ goal: true, unit: true, source: true }).nullable(),
   limits: taskLimitsSchema,
+  /** Services of this machine that it needs: `run` names each as allowed. */
+  endpoints: z.array(endpointSchema),
   /** Why it cannot run here; null when it can. */
   blocked: z.string().nullable(),
 })
@@ -239,6 +243,11 @@ export const runRequestSchema = z.strictObject({
   budgetTokens: count.optional(),
   maxSteps: count.optional(),
   seed: count.optional(),
+  /** Services of this machine that the task may reach; an address binds the consent to what was shown. */
+  endpoints: z
+    .array(endpointSchema.partial({ address: true }))
+    .max(50)
+    .optional(),
   /** `approve: all` with a model that is not simulated is refused without it. */
   unattended: z.boolean().optional(),
 })

@@ -72,6 +72,7 @@ export function fakeHost(world: FakeWorld) {
           description: 'Master three trades in a small seeded world, with as few tokens as you can.',
           goal: { goal: 1500, unit: 'xp', source: 'measured' as const },
           limits: { budgetNanoUsd: 2e9, budgetTokens: null, maxSteps: 400, maxMs: null },
+          endpoints: [],
           blocked: null,
         },
       ]),
