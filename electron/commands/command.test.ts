@@ -74,6 +74,13 @@ describe('a run', () => {
     })
   })
 
+  it('allows the endpoints that its flags name, with the address where one is given', () => {
+    expect(runRequest('p', { 'allow-endpoint': ['game', 'map=127.0.0.1:8081'] }).endpoints).toEqual([
+      { name: 'game' },
+      { name: 'map', address: '127.0.0.1:8081' },
+    ])
+  })
+
   it('gives a pack of this folder by its full path, for a host that works in another', () => {
     const pack = `${import.meta.dirname}/../../tasks/hollowmere/skills`
     expect(runRequest(pack, {}).pack).toMatch(/^\/.*\/tasks\/hollowmere\/skills$/)
@@ -84,6 +91,8 @@ describe('a run', () => {
     expect(() => runRequest('p', { 'base-url': 'http://127.0.0.1:1/v1' })).toThrow(/need --model/)
     expect(() => runRequest('p', { approve: 'some' })).toThrow(/--approve is one of none, rules, all/)
     expect(() => runRequest('p', { sandbox: 'none' })).toThrow(/--sandbox/)
+    for (const text of ['', '=', '=127.0.0.1:1', 'game='])
+      expect(() => runRequest('p', { 'allow-endpoint': [text] }), text).toThrow(/--allow-endpoint/)
   })
 })
 

@@ -19,6 +19,7 @@ const options = {
   'max-steps': { type: 'string' },
   seed: { type: 'string' },
   unattended: { type: 'boolean' },
+  'allow-endpoint': { type: 'string', multiple: true },
 } as const
 
 export const run: Command = {
@@ -26,8 +27,10 @@ export const run: Command = {
   summary: 'run a task and follow it to its end',
   notes: [
     '    [--approve none|rules|all] [--propose on|off] [--budget USD] [--budget-tokens N] [--max-steps N] [--seed N] [--unattended]',
+    '    [--allow-endpoint NAME[=ADDRESS] …]',
     'PACK is a folder here, or one that ships with Exodesk ("exodesk packs" lists them).',
     'Defaults: --model sim-apprentice (offline, no key), --approve none, --propose on, --seed 0.',
+    'A pack that asks for a service of this machine is run only with --allow-endpoint NAME for each ("exodesk packs" shows them).',
     '--approve all with a model that is not simulated needs --unattended.',
     'Progress goes to stdout; with --json to stderr, and stdout gets one object at the end.',
     'Ctrl-C once pauses the task and keeps it, twice stops it. Exit code 0 when it completed, 1 when it ended otherwise.',
@@ -50,7 +53,7 @@ export const run: Command = {
   },
 }
 
-type Values = { [K in keyof typeof options]?: string | boolean | undefined }
+type Values = { [K in keyof typeof options]?: string | boolean | string[] | undefined }
 
 /** The request that the flags stand for. @throws BadArguments */
 export function runRequest(pack: string, values: Values): RunRequest {
@@ -77,8 +80,19 @@ export function runRequest(pack: string, values: Values): RunRequest {
     maxSteps: number('max-steps', 1),
     seed: number('seed', 0),
     unattended: values.unattended === true ? true : undefined,
+    endpoints: allowedEndpoints(values['allow-endpoint'] as string[] | undefined),
   }
   return Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)) as RunRequest
+}
+
+/** `NAME` stands for the address that the pack names now, `NAME=ADDRESS` for that address alone. */
+function allowedEndpoints(given: readonly string[] | undefined): RunRequest['endpoints'] {
+  return given?.map((text) => {
+    const [, name = '', address] = /^([^=]*)(?:=(.*))?$/s.exec(text) ?? []
+    if (name === '' || address === '')
+      throw new BadArguments(`--allow-endpoint takes NAME or NAME=ADDRESS, not ${JSON.stringify(text)}`)
+    return address === undefined ? { name } : { name, address }
+  })
 }
 
 /** A folder here goes by its full path: the host may have another working directory. */

@@ -56,7 +56,11 @@ export const packs: Command = {
       else
         for (const row of rows)
           say(
-            `${row.pack}  ${inert(row.description)}${row.blocked === null ? '' : `\n  cannot run here: ${inert(row.blocked)}`}`,
+            [
+              `${row.pack}  ${inert(row.description)}`,
+              ...row.endpoints.map(({ name, address }) => `  asks for ${inert(name)}, a service at ${inert(address)}`),
+              ...(row.blocked === null ? [] : [`  cannot run here: ${inert(row.blocked)}`]),
+            ].join('\n'),
           )
       return exitCode.done
     })

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import type { HostStatus, RunRequest } from '../../../kernel/wire/operator.ts'
+import type { HostStatus, PackRow, RunRequest } from '../../../kernel/wire/operator.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { InertText } from '../../components/inert-text.tsx'
 import { errorText } from '../../components/states.tsx'
@@ -18,22 +18,31 @@ export function NewTask({ status, onClose, onStarted }: Props) {
   const packs = usePacks().data ?? []
   const agents = useAgents().data ?? []
   const [model, setModel] = useState('')
+  const [pack, setPack] = useState('')
   const start = useMutation({
     mutationFn: (request: RunRequest) => desk.tasks.run(request),
     onSuccess: ({ task }) => onStarted(task),
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    start.mutate(requestOf(new FormData(event.currentTarget)))
+    start.mutate(requestOf(new FormData(event.currentTarget), endpoints))
   }
   const isOther = model === 'other'
+  const chosen = packs.find((each) => each.pack === pack) ?? packs.find((each) => each.blocked === null)
+  const endpoints = chosen?.endpoints ?? []
   // Nothing chosen yet: the list shows its first.
   const shown = status?.models.find((each) => each.name === model) ?? (isOther ? undefined : status?.models[0])
   return (
     <Dialog title="New task" onClose={onClose}>
       <form className="new-task" onSubmit={submit}>
         <Field name="Task">
-          <select className="field" name="pack" required>
+          <select
+            className="field"
+            name="pack"
+            required
+            value={chosen?.pack ?? ''}
+            onChange={(event) => setPack(event.target.value)}
+          >
             {packs.map((pack) => (
               <option key={pack.pack} value={pack.pack} disabled={pack.blocked !== null}>
                 {pack.name}
@@ -42,6 +51,12 @@ export function NewTask({ status, onClose, onStarted }: Props) {
             ))}
           </select>
         </Field>
+        {endpoints.map(({ name, address }) => (
+          <label key={`${chosen?.pack} ${name} ${address}`} className="new-task-check">
+            <input type="checkbox" name="endpoint" value={name} required /> It may reach <InertText text={name} />, a
+            service of this machine at <InertText text={address} />
+          </label>
+        ))}
         <Field name="Agent">
           <input
             className="field"
@@ -147,10 +162,13 @@ function Field({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-function requestOf(form: FormData): RunRequest {
+function requestOf(form: FormData, endpoints: PackRow['endpoints']): RunRequest {
   const text = (name: string) => String(form.get(name) ?? '').trim()
   const listed = text('listed')
   const request: RunRequest = { pack: text('pack'), propose: form.get('propose') !== null }
+  const allowed = endpoints.filter(({ name }) => form.getAll('endpoint').includes(name))
+  // With the address that was shown: the pack may have been changed since.
+  if (allowed.length > 0) request.endpoints = allowed
   if (text('agent')) request.agent = text('agent')
   if (listed !== 'other' && listed) request.model = listed
   if (listed === 'other') {
