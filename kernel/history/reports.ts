@@ -2,7 +2,10 @@ import type { Store } from '../store/store.ts'
 import type { Progress } from '../wire/events.ts'
 import type { ActivationRow, History, StepRow, TaskTotals, ToolRow } from './history.ts'
 
-type Reports = Pick<History, 'steps' | 'activations' | 'totals' | 'tools' | 'repeatedCalls' | 'byModel' | 'cacheBreaks'>
+type Reports = Pick<
+  History,
+  'steps' | 'activations' | 'totals' | 'spent' | 'lineageRoot' | 'tools' | 'repeatedCalls' | 'byModel' | 'cacheBreaks'
+>
 
 /** Sums as the store names them. */
 interface Sums {
@@ -41,6 +44,8 @@ export function createReports(store: Pick<Store, 'query'>): Reports {
       const row = (await store.query('totals', scope, sinceMs)) as Sums & { steps: number; progress: Progress | null }
       return renamed(row) satisfies TaskTotals
     },
+    spent: async (scope) => (await store.query('spent', scope)) as { nanoUsd: number; tokens: number },
+    lineageRoot: async (agent) => (await store.query('lineageRoot', agent)) as string,
     tools: async (scope) => (await store.query('tools', scope)) as ToolRow[],
     async byModel(scope) {
       const rows = await store.query('byModel', scope)

@@ -1,53 +1,75 @@
 import type { GatewayCall, TokenCounter } from './models.ts'
-import type { UpstreamEvent } from './upstream.ts'
+import { doneMark, type UpstreamEvent } from './upstream.ts'
+import type { UsageReport } from './usage.ts'
 
-type Delta = Parameters<NonNullable<GatewayCall['onDelta']>>[0]
+export type Delta = Parameters<NonNullable<GatewayCall['onDelta']>>[0]
+export type Fields = Readonly<Record<string, unknown>>
 
-/** What has come of one streamed answer so far. */
+/** What has come of one streamed answer so far, whichever API it speaks. Everything in it is a provider's word: nothing is assumed. */
 export interface PartialAnswer {
-  /** Takes in one event; returns the growth to pass on, if any. */
-  take(event: UpstreamEvent): Delta | null
-  /** The end mark that came, if one did. */
+  /** Takes in one event; returns the growth to pass on. */
+  take(event: UpstreamEvent): Delta[]
+  /** The end mark that came, if one did; nothing after it counts. */
   readonly end: 'completed' | 'incomplete' | 'failed' | null
   /** The answer as the provider gave it; a cut one is put together from the items that were finished; null without any. */
   response(): Record<string, unknown> | null
   /** The provider's words for a failed answer. */
   failure(): { code: string | null; message: string }
   readonly hasGrown: boolean
-  reportedUsage(): unknown
+  /** null where none came that covers the whole answer, or it is no report. */
+  report(): UsageReport | null
+  /** What the provider says that it charges, nano-dollars; null where it does not say. */
+  reportedNanoUsd(): number | null
   emittedTokens(counter: TokenCounter): number
 }
 
-export function createPartialAnswer(): PartialAnswer {
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The words of an error inside a stream: an object with a code and a message, or a text. */
+export function failureIn(error: unknown): { code: string | null; message: string } {
+  const { code, message } = isFields(error) ? error : { code: null, message: error }
+  return {
+    code: typeof code === 'string' || typeof code === 'number' ? String(code).slice(0, 100) : null,
+    message: typeof message === 'string' && message !== '' ? message.slice(0, 500) : 'the provider gave no reason',
+  }
+}
+
+/** An answer of the Responses API. Its end mark is the event that brings the whole response. */
+export function createResponsesAnswer(reportOf: (usage: unknown) => UsageReport | null): PartialAnswer {
   const finished: unknown[] = []
   let grown = ''
-  let begun: Record<string, unknown> | null = null
-  let last: Record<string, unknown> | null = null
+  let begun: Fields | null = null
+  let last: Fields | null = null
+  let error: unknown = null
   let end: PartialAnswer['end'] = null
   return {
     take(event) {
+      if (end !== null || event === doneMark) return []
       switch (event.type) {
         case 'response.created':
-          begun = { ...event.response }
-          return null
+          begun = fieldsOf(event.response)
+          return []
         case 'response.output_item.done':
           finished.push(event.item)
-          return null
+          return []
         case 'response.completed':
         case 'response.incomplete':
         case 'response.failed':
-          end =
-            event.type === 'response.completed'
-              ? 'completed'
-              : event.type === 'response.incomplete'
-                ? 'incomplete'
-                : 'failed'
-          last = { ...event.response }
-          return null
+          end = ends[event.type]
+          last = fieldsOf(event.response)
+          error = last.error
+          return []
+        case 'error':
+          end = 'failed'
+          error = isFields(event.error) ? event.error : event
+          return []
         default: {
-          const delta = deltaOf(event)
-          if (delta !== null) grown += delta.text
-          return delta
+          const type = typeof event.type === 'string' ? grows[event.type] : undefined
+          if (type === undefined || typeof event.delta !== 'string') return []
+          grown += event.delta
+          return [{ type, text: event.delta }]
         }
       }
     },
@@ -60,35 +82,40 @@ export function createPartialAnswer(): PartialAnswer {
     response() {
       if (last !== null && end !== 'failed') {
         // Some servers leave the final object's output empty when they have streamed it.
-        return Array.isArray(last.output) && last.output.length > 0 ? last : { ...last, output: finished }
+        return Array.isArray(last.output) && last.output.length > 0 ? { ...last } : { ...last, output: finished }
       }
       if (finished.length === 0) return null
       return { ...begun, status: 'incomplete', incomplete_details: { reason: 'cut off' }, output: finished }
     },
-    failure() {
-      const error = last?.error as { code?: unknown; message?: unknown } | null | undefined
-      return {
-        code: typeof error?.code === 'string' ? error.code : null,
-        message: typeof error?.message === 'string' ? error.message.slice(0, 500) : 'the provider gave no reason',
-      }
-    },
-    reportedUsage: () => last?.usage,
+    failure: () => failureIn(error),
+    report: () => reportOf(last?.usage),
+    reportedNanoUsd: () => nanoUsdOf(last?.usage),
     emittedTokens: (counter) => counter.count(grown === '' && finished.length > 0 ? JSON.stringify(finished) : grown),
   }
 }
 
-function deltaOf(event: UpstreamEvent): Delta | null {
-  switch (event.type) {
-    case 'response.output_text.delta':
-    case 'response.refusal.delta':
-      return { type: 'text', text: event.delta }
-    case 'response.function_call_arguments.delta':
-    case 'response.custom_tool_call_input.delta':
-      return { type: 'arguments', text: event.delta }
-    case 'response.reasoning_summary_text.delta':
-    case 'response.reasoning_text.delta':
-      return { type: 'reasoning', text: event.delta }
-    default:
-      return null
-  }
+const ends = {
+  'response.completed': 'completed',
+  'response.incomplete': 'incomplete',
+  'response.failed': 'failed',
+} as const
+
+const grows: Readonly<Record<string, Delta['type'] | undefined>> = {
+  'response.output_text.delta': 'text',
+  'response.refusal.delta': 'text',
+  'response.function_call_arguments.delta': 'arguments',
+  'response.custom_tool_call_input.delta': 'arguments',
+  'response.reasoning_summary_text.delta': 'reasoning',
+  'response.reasoning_text.delta': 'reasoning',
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {}
+}
+
+/** `cost` in USD, as OpenRouter adds it. With a key of another provider's it is a fee alone, and says nothing of the whole. */
+export function nanoUsdOf(usage: unknown): number | null {
+  if (!isFields(usage) || usage.is_byok === true) return null
+  const { cost } = usage
+  return typeof cost === 'number' && cost >= 0 && cost <= 10_000 ? Math.round(cost * 1e9) : null
 }

@@ -1,18 +1,25 @@
 import type { Clock } from '../clock.ts'
-import { createPartialAnswer, type PartialAnswer } from './answer.ts'
+import type { PartialAnswer } from './answer.ts'
 import type { GatewayCall } from './models.ts'
-import type { ResponsesBody } from './request.ts'
-import { type Endpoint, streamResponses, UpstreamError, type UpstreamLimits } from './upstream.ts'
+import { type Endpoint, streamEvents, type UpstreamLimits } from './upstream.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 export interface AttemptLimits extends UpstreamLimits {
   /** Between two events of an answer, or before the first; comments do not count. */
   idleMs: number
 }
 
+/** What is sent, and how its answer is read. */
+export interface Sending {
+  endpoint: Endpoint
+  path: string
+  body: object
+  answer: PartialAnswer
+}
+
 /** How one attempt ended. `error` is null exactly when an end mark of success came. */
 export interface AttemptEnd {
   status: 'completed' | 'incomplete' | 'failed' | 'aborted'
-  answer: PartialAnswer
   error: UpstreamError | null
   /** null: no answer began. */
   httpStatus: number | null
@@ -32,14 +39,12 @@ const afterEndMs = 250
  */
 export async function runAttempt(
   clock: Clock,
-  endpoint: Endpoint,
-  body: ResponsesBody,
+  { endpoint, path, body, answer }: Sending,
   call: Pick<GatewayCall, 'signal' | 'onDelta'>,
   limits: AttemptLimits,
   remainingMs: number,
 ): Promise<AttemptEnd> {
   const startedAt = clock.monotonic()
-  const answer = createPartialAnswer()
   const stop = new AbortController()
   const cut = (message: string) => stop.abort(new UpstreamError(message, { code: 'deadline', isUnanswered: false }))
   const onAbort = () => cut('cancelled')
@@ -50,30 +55,31 @@ export async function runAttempt(
   const idle = setTimeout(() => {
     if (!isReaderBusy) cut(`nothing came for ${limits.idleMs} ms`)
   }, limits.idleMs)
+  let afterEnd: NodeJS.Timeout | undefined
   let firstEventMs: number | null = null
   let error: unknown = null
   try {
-    for await (const event of streamResponses(endpoint, body, stop.signal, limits)) {
+    for await (const event of streamEvents(endpoint, path, body, stop.signal, limits)) {
       firstEventMs ??= clock.monotonic() - startedAt
-      const delta = answer.take(event)
-      if (delta !== null && call.onDelta !== undefined) {
+      for (const delta of answer.take(event)) {
+        const taken = call.onDelta?.(delta)
+        if (taken === undefined) continue
         isReaderBusy = true
-        await unlessAborted(call.onDelta(delta), stop.signal)
+        await unlessAborted(taken, stop.signal)
         isReaderBusy = false
       }
       idle.refresh()
-      if (answer.end !== null) setTimeout(() => cut('the stream stayed open after its end'), afterEndMs).unref()
+      if (answer.end !== null) afterEnd ??= setTimeout(() => cut('the stream stayed open after its end'), afterEndMs)
     }
   } catch (thrown) {
     error = thrown
   } finally {
-    clearTimeout(total)
-    clearTimeout(idle)
+    for (const timer of [total, idle, afterEnd]) clearTimeout(timer)
     call.signal.removeEventListener('abort', onAbort)
   }
   if (error !== null && !(error instanceof UpstreamError)) throw error
   const httpStatus = error?.httpStatus ?? (firstEventMs === null ? null : 200)
-  const facts = { answer, httpStatus, firstEventMs, durationMs: clock.monotonic() - startedAt }
+  const facts = { httpStatus, firstEventMs, durationMs: clock.monotonic() - startedAt }
   if (answer.end === 'completed' || answer.end === 'incomplete') return { ...facts, status: answer.end, error: null }
   if (call.signal.aborted)
     return { ...facts, status: 'aborted', error: new UpstreamError('cancelled', { isUnanswered: false }) }
@@ -82,11 +88,10 @@ export async function runAttempt(
     return { ...facts, status: 'failed', error: new UpstreamError(message, { code, isUnanswered: false }) }
   }
   const broken = error ?? new UpstreamError('the answer ended without its end mark', { isUnanswered: false })
-  return { ...facts, status: answer.response() === null ? 'failed' : 'incomplete', error: broken }
+  return { ...facts, status: answer.hasGrown ? 'incomplete' : 'failed', error: broken }
 }
 
-async function unlessAborted(work: Promise<void> | void, signal: AbortSignal): Promise<void> {
-  if (!(work instanceof Promise)) return
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   let onAbort = () => {}
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(signal.reason)

@@ -14,34 +14,34 @@ function openBudgets(limits: Partial<Parameters<ReturnType<typeof createBudgets>
 describe('a budget', () => {
   it('counts what was spent before this process', () => {
     const budgets = openBudgets({ limitTokens: 1000, spentTokens: 900 })
-    expect(() => budgets.reserve('T-1', { promptTokens: 50, outputTokens: 300 }, price, null)).toThrow(
+    expect(() => budgets.reserve('T-1', [], { promptTokens: 50, outputTokens: 300 }, price, null)).toThrow(
       /900 tokens are spent/,
     )
   })
 
   it('shortens the output to what is left, and no further than makes sense', () => {
     const budgets = openBudgets({ limitTokens: 1000 })
-    expect(budgets.reserve('T-1', { promptTokens: 100, outputTokens: 5000 }, price, null).outputTokens).toBe(900)
-    expect(() => budgets.reserve('T-1', { promptTokens: 100, outputTokens: 5000 }, price, null)).toThrow(
+    expect(budgets.reserve('T-1', [], { promptTokens: 100, outputTokens: 5000 }, price, null).outputTokens).toBe(900)
+    expect(() => budgets.reserve('T-1', [], { promptTokens: 100, outputTokens: 5000 }, price, null)).toThrow(
       /over|may need/,
     )
   })
 
   it('can be raised while the task runs', () => {
     const budgets = openBudgets({ limitTokens: 100 })
-    expect(() => budgets.reserve('T-1', { promptTokens: 100, outputTokens: 10 }, price, null)).toThrow()
+    expect(() => budgets.reserve('T-1', [], { promptTokens: 100, outputTokens: 10 }, price, null)).toThrow()
     budgets.raise('T-1', { limitNanoUsd: null, limitTokens: 1000 })
-    expect(budgets.reserve('T-1', { promptTokens: 100, outputTokens: 10 }, price, null).outputTokens).toBe(10)
+    expect(budgets.reserve('T-1', [], { promptTokens: 100, outputTokens: 10 }, price, null).outputTokens).toBe(10)
   })
 
   it('charges all that was reserved when the cost of a call stays unknown', () => {
     const budgets = openBudgets({ limitNanoUsd: 10_000_000 })
-    budgets.reserve('T-1', { promptTokens: 100, outputTokens: 100 }, price, null).settle(120, null)
+    budgets.reserve('T-1', [], { promptTokens: 100, outputTokens: 100 }, price, null).settle(120, null)
     expect(budgets.state('T-1')).toMatchObject({ spentNanoUsd: 100 * 1000 + 100 * 8000, reservedNanoUsd: 0 })
   })
 
   it('is not there for a task that does not run', () => {
-    expect(() => createBudgets().reserve('T-9', { promptTokens: 1, outputTokens: 1 }, price, null)).toThrow(
+    expect(() => createBudgets().reserve('T-9', [], { promptTokens: 1, outputTokens: 1 }, price, null)).toThrow(
       /not running/,
     )
   })
@@ -66,7 +66,7 @@ describe('a budget', () => {
           } else {
             try {
               open.push({
-                reservation: budgets.reserve('T-1', { promptTokens, outputTokens }, price, null),
+                reservation: budgets.reserve('T-1', [], { promptTokens, outputTokens }, price, null),
                 promptTokens,
               })
             } catch (error) {

@@ -11,10 +11,26 @@ export interface CallSize {
   outputTokens: number
 }
 
+export interface Amount {
+  nanoUsd: number
+  tokens: number
+}
+
+/** A limit and what counts against it, whoever shares it. */
+export interface Account extends BudgetState {
+  scope: 'task' | 'agent' | 'day'
+  /** As a person would say it: "the budget of …". */
+  of: string
+}
+
 /** What one attempt may spend at most. Settled once, whatever comes of the attempt. */
 export interface Reservation {
-  /** The wanted output, or less where the budget ends before it. */
+  /** The wanted output, or less where a budget ends before it. */
   outputTokens: number
+  /** Prompt and output. */
+  tokens: number
+  /** null: no price is known. */
+  nanoUsd: number | null
   /** True where the provider must be told `outputTokens`, or else a budget may not hold. */
   mustLimit: boolean
   /** @param costNanoUsd null (unknown): the whole reservation counts as spent. */
@@ -27,92 +43,147 @@ export interface Budgets {
   raise(task: string, limits: Pick<BudgetState, 'limitNanoUsd' | 'limitTokens'>): void
   close(task: string): void
   /**
-   * Sets aside the worst case of a call: the prompt uncached and all of its output.
+   * Sets aside the worst case of a call, the prompt uncached and all of its output, in the task's account and every shared
+   * one: in all of them or in none.
    * @throws KernelError `over-budget` where not even the least output is left; `unavailable` for a USD budget without a price.
    */
-  reserve(task: string, size: CallSize, price: ModelPrice | null, reason: string | null): Reservation
+  reserve(
+    task: string,
+    shared: readonly Account[],
+    size: CallSize,
+    price: ModelPrice | null,
+    reason: string | null,
+  ): Reservation
+  /** What the last refused call of this task needed; null: none was refused since one was let through. */
+  refused(task: string): Amount | null
 }
 
 /** Synchronous throughout: between a look at what is left and its reservation nothing else runs. */
 export function createBudgets(): Budgets {
-  const states = new Map<string, BudgetState>()
-  const get = (task: string): BudgetState => {
-    const state = states.get(task)
-    if (state === undefined) throw new KernelError('conflict', `Task ${task} has no open budget: it is not running.`)
-    return state
+  const accounts = new Map<string, Account>()
+  const refused = new Map<string, Amount>()
+  const get = (task: string): Account => {
+    const account = accounts.get(task)
+    if (account === undefined) throw new KernelError('conflict', `Task ${task} has no open budget: it is not running.`)
+    return account
   }
   return {
-    open: (task, state) => void states.set(task, { ...state, reservedNanoUsd: 0, reservedTokens: 0 }),
+    open: (task, state) =>
+      void accounts.set(task, { ...state, scope: 'task', of: task, reservedNanoUsd: 0, reservedTokens: 0 }),
     state: (task) => {
-      const state = states.get(task)
-      return state === undefined ? null : { ...state }
+      const account = accounts.get(task)
+      if (account === undefined) return null
+      const { scope: _scope, of: _of, ...state } = account
+      return state
     },
     raise: (task, limits) => void Object.assign(get(task), limits),
-    close: (task) => void states.delete(task),
-    reserve(task, size, price, reason) {
-      const state = get(task)
-      const { outputTokens, nanoUsd } = affordable(state, size, price, reason)
-      const tokens = size.promptTokens + outputTokens
-      state.reservedTokens += tokens
-      state.reservedNanoUsd += nanoUsd
+    close(task) {
+      accounts.delete(task)
+      refused.delete(task)
+    },
+    reserve(task, shared, size, price, reason) {
+      const all = [get(task), ...shared]
+      const cost = costs(all, size, price, reason)
+      let outputTokens = size.outputTokens
+      for (const account of all) {
+        const room = roomIn(account, size.promptTokens, cost)
+        const least = Math.min(size.outputTokens, leastOutputTokens)
+        if (room.tokens < least || room.usdTokens < least) {
+          const needed = { tokens: size.promptTokens + least, nanoUsd: cost?.of(least) ?? 0 }
+          refused.set(task, needed)
+          throw overBudget(account, room.tokens < least ? 'tokens' : 'usd', needed)
+        }
+        outputTokens = Math.min(outputTokens, room.tokens, room.usdTokens)
+      }
+      refused.delete(task)
+      const reserved = { tokens: size.promptTokens + outputTokens, nanoUsd: cost?.of(outputTokens) ?? 0 }
+      for (const account of all) add(account, reserved, 1)
       let isOpen = true
       return {
         outputTokens,
-        mustLimit: state.limitTokens !== null || state.limitNanoUsd !== null,
+        tokens: reserved.tokens,
+        nanoUsd: cost === null ? null : reserved.nanoUsd,
+        mustLimit: all.some(({ limitTokens, limitNanoUsd }) => limitTokens !== null || limitNanoUsd !== null),
         settle(usedTokens, costNanoUsd) {
           if (!isOpen) throw new KernelError('internal', 'a reservation was settled twice')
           isOpen = false
-          state.reservedTokens -= tokens
-          state.reservedNanoUsd -= nanoUsd
-          state.spentTokens += usedTokens
-          state.spentNanoUsd += costNanoUsd ?? nanoUsd
+          for (const account of all) {
+            add(account, reserved, -1)
+            account.spentTokens += usedTokens
+            account.spentNanoUsd += costNanoUsd ?? reserved.nanoUsd
+          }
         },
       }
     },
+    refused: (task) => refused.get(task) ?? null,
   }
 }
 
-function affordable(
-  state: BudgetState,
-  size: CallSize,
+/** Whether a call that needs this much could begin. */
+export function hasRoom(account: Account, needed: Amount): boolean {
+  const { limitNanoUsd, limitTokens, spentNanoUsd, spentTokens, reservedNanoUsd, reservedTokens } = account
+  return (
+    (limitNanoUsd === null || spentNanoUsd + reservedNanoUsd + needed.nanoUsd <= limitNanoUsd) &&
+    (limitTokens === null || spentTokens + reservedTokens + needed.tokens <= limitTokens)
+  )
+}
+
+function add(account: Account, { tokens, nanoUsd }: Amount, sign: 1 | -1): void {
+  account.reservedTokens += sign * tokens
+  account.reservedNanoUsd += sign * nanoUsd
+}
+
+interface Cost {
+  promptNanoUsd: number
+  perOutputToken: number
+  /** Of the prompt and so many tokens of output. */
+  of(outputTokens: number): number
+}
+
+/** null: no price is known, and none is needed. */
+function costs(
+  accounts: readonly Account[],
+  { promptTokens }: CallSize,
   price: ModelPrice | null,
   reason: string | null,
-): { outputTokens: number; nanoUsd: number } {
-  const least = Math.min(size.outputTokens, leastOutputTokens)
-  let outputTokens = size.outputTokens
-  if (state.limitTokens !== null) {
-    const left = state.limitTokens - state.spentTokens - state.reservedTokens
-    outputTokens = Math.min(outputTokens, left - size.promptTokens)
-    if (outputTokens < least) throw overBudget(state, 'tokens', size.promptTokens + least)
-  }
-  const prices = price === null ? null : pricesAt(price, size.promptTokens)
+): Cost | null {
+  const prices = price === null ? null : pricesAt(price, promptTokens)
   if (prices === null || prices.uncached === null || prices.output === null) {
-    if (state.limitNanoUsd === null) return { outputTokens, nanoUsd: 0 }
+    const limited = accounts.find(({ limitNanoUsd }) => limitNanoUsd !== null)
+    if (limited === undefined) return null
     const why = reason ?? `${price?.source ?? 'the price table'} has no full price`
     throw new KernelError(
       'unavailable',
-      `This task has a budget in USD, but ${why}: set a price or use a token budget.`,
+      `The budget of ${limited.of} is in USD, but ${why}: set a price or use a token budget.`,
     )
   }
-  const promptNanoUsd = Math.ceil(size.promptTokens * Math.max(prices.uncached, prices.cacheWrite ?? 0))
-  if (state.limitNanoUsd !== null) {
-    const left = state.limitNanoUsd - state.spentNanoUsd - state.reservedNanoUsd
-    if (prices.output > 0) outputTokens = Math.min(outputTokens, Math.floor((left - promptNanoUsd) / prices.output))
-    const leastNanoUsd = promptNanoUsd + Math.ceil(least * prices.output)
-    if (outputTokens < least || leastNanoUsd > left) throw overBudget(state, 'usd', leastNanoUsd)
-  }
-  return { outputTokens, nanoUsd: promptNanoUsd + Math.ceil(outputTokens * prices.output) }
+  const promptNanoUsd = Math.ceil(promptTokens * Math.max(prices.uncached, prices.cacheWrite ?? 0))
+  const perOutputToken = prices.output
+  return { promptNanoUsd, perOutputToken, of: (tokens) => promptNanoUsd + Math.ceil(tokens * perOutputToken) }
 }
 
-function overBudget(state: BudgetState, budget: 'usd' | 'tokens', needed: number): KernelError {
+/** Output that each limit of an account has room for, after the prompt. */
+function roomIn(account: Account, promptTokens: number, cost: Cost | null): { tokens: number; usdTokens: number } {
+  const { limitTokens, limitNanoUsd } = account
+  const tokens =
+    limitTokens === null ? Infinity : limitTokens - account.spentTokens - account.reservedTokens - promptTokens
+  if (limitNanoUsd === null || cost === null) return { tokens, usdTokens: Infinity }
+  const left = limitNanoUsd - account.spentNanoUsd - account.reservedNanoUsd - cost.promptNanoUsd
+  // Free output has room wherever its prompt has.
+  const usdTokens = left < 0 ? -1 : cost.perOutputToken === 0 ? Infinity : Math.floor(left / cost.perOutputToken)
+  return { tokens, usdTokens }
+}
+
+function overBudget(account: Account, budget: 'usd' | 'tokens', needs: Amount): KernelError {
   const isUsd = budget === 'usd'
   const show = (amount: number) => (isUsd ? `${(amount / 1e9).toFixed(6)} USD` : `${amount} tokens`)
-  const limit = (isUsd ? state.limitNanoUsd : state.limitTokens) ?? 0
-  const spent = isUsd ? state.spentNanoUsd : state.spentTokens
-  const reserved = isUsd ? state.reservedNanoUsd : state.reservedTokens
+  const limit = (isUsd ? account.limitNanoUsd : account.limitTokens) ?? 0
+  const spent = isUsd ? account.spentNanoUsd : account.spentTokens
+  const reserved = isUsd ? account.reservedNanoUsd : account.reservedTokens
+  const needed = isUsd ? needs.nanoUsd : needs.tokens
   return new KernelError(
     'over-budget',
-    `This call may need ${show(needed)}; of ${show(limit)}, ${show(spent)} are spent and ${show(reserved)} reserved by calls in flight. Raise the budget, or send a shorter prompt.`,
-    { details: { budget, limit, spent, reserved, needed } },
+    `This call may need ${show(needed)}; of the budget of ${account.of}, ${show(limit)}, ${show(spent)} are spent and ${show(reserved)} reserved by calls in flight. Raise the budget, or send a shorter prompt.`,
+    { details: { scope: account.scope, of: account.of, budget, limit, spent, reserved, needed } },
   )
 }

@@ -1,6 +1,7 @@
 import { KernelError } from '../errors.ts'
 import type { ModelChoice } from '../wire/events.ts'
-import type { Endpoint, UpstreamError } from './upstream.ts'
+import type { Endpoint } from './upstream.ts'
+import type { UpstreamError } from './upstream-error.ts'
 
 /** The key for this model, from wherever it is kept; null where there is none. Asked for anew with each call. */
 export type ModelKeys = (model: ModelChoice) => Promise<string | null>

@@ -116,10 +116,10 @@ describe('an answer without its end mark', () => {
       'is malformed',
       (response: ServerResponse) => void begin(response).end(`${opening.map(frame).join('')}data: {oops\n\n`),
     ],
-  ])('fails and is charged as an estimate when it %s', async (_, serve) => {
+  ])('is incomplete, of no use, and charged as an estimate when it %s', async (_, serve) => {
     upstream.answerWith(serve)
     const answer = await openGateway().call(aCall())
-    expect(answer).toMatchObject({ status: 'failed', attempts: 1, response: null, usageSource: 'estimated' })
+    expect(answer).toMatchObject({ status: 'incomplete', attempts: 1, response: null, usageSource: 'estimated' })
     expect(answer.usage?.output).toBeGreaterThan(0)
     expect(answer.costNanoUsd).toBeGreaterThan(0)
     expect(answer.error?.code).toBe('unavailable')
@@ -139,7 +139,7 @@ describe('an answer without its end mark', () => {
       response.on('close', () => clearInterval(beat))
     })
     const answer = await openGateway({ limits: { idleMs: 100 } }).call(aCall())
-    expect(answer).toMatchObject({ status: 'failed', attempts: 1, usageSource: 'estimated' })
+    expect(answer).toMatchObject({ status: 'incomplete', response: null, attempts: 1, usageSource: 'estimated' })
     expect(answer.error?.message).toContain('nothing came for 100 ms')
   })
 
@@ -150,7 +150,7 @@ describe('an answer without its end mark', () => {
       response.on('close', () => clearInterval(beat))
     })
     const answer = await openGateway({ limits: { totalMs: 150 } }).call(aCall())
-    expect(answer).toMatchObject({ status: 'failed', usageSource: 'estimated' })
+    expect(answer).toMatchObject({ status: 'incomplete', response: null, usageSource: 'estimated' })
     expect(answer.error?.message).toContain('longer than it may')
   })
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { KernelError } from '../errors.ts'
+import type { PartialAnswer } from './answer.ts'
 import { type AttemptEnd, type AttemptLimits, runAttempt } from './attempt.ts'
 import { type Budgets, createBudgets, type Reservation } from './budgets.ts'
 import type { ModelCards } from './cards.ts'
@@ -7,11 +8,12 @@ import { endpointOf, failureOf, type ModelKeys } from './endpoint.ts'
 import { createLedger } from './ledger.ts'
 import { limitsOf } from './limits.ts'
 import { type Masks, maskedDeltas } from './masked-deltas.ts'
-import type { Gateway, GatewayAnswer, GatewayCall, PriceTable, TokenCounter } from './models.ts'
+import type { Attempt, Gateway, GatewayAnswer, GatewayCall, PriceTable, TokenCounter } from './models.ts'
 import { type PromptSize, sizeOf } from './prompt.ts'
-import { checkResponsesBody } from './request.ts'
+import { type ApiCall, apiCall } from './protocols.ts'
 import { isTransient, pause, waitMs } from './retry.ts'
-import { type Evidence, estimate, type MeteredUsage, meterResponses, tokensOf } from './usage.ts'
+import type { SharedBudgets } from './shared-budgets.ts'
+import { estimate, type MeteredUsage, meter, tokensOf } from './usage.ts'
 
 export interface GatewayLimits extends AttemptLimits {
   /** A whole call, its retries and pauses included. */
@@ -26,6 +28,8 @@ export interface GatewayOptions extends Masks {
   cards: ModelCards
   counter: TokenCounter
   keys: ModelKeys
+  /** Of agents and of the day; absent: there are only those of tasks. */
+  shared?: SharedBudgets
   limits?: Partial<GatewayLimits>
 }
 
@@ -52,6 +56,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     budget: budgets.state,
     raiseBudget: budgets.raise,
     closeBudget: budgets.close,
+    whenRoom: async (task, agent, signal) =>
+      options.shared?.whenRoom(agent, budgets.refused(task) ?? { nanoUsd: 0, tokens: 0 }, signal),
     describe(model) {
       const { price } = options.prices.price(model, options.clock.now())
       const { uncached = null, cacheRead = null } = price ?? {}
@@ -72,20 +78,19 @@ async function runCall(
   const { clock, prices, counter, redact } = options
   const startedAt = clock.monotonic()
   const elapsedMs = () => clock.monotonic() - startedAt
-  if (call.model.api !== 'responses')
-    throw new KernelError('unavailable', 'Chat Completions is not served yet: use the Responses API of this endpoint.')
-  const body = checkResponsesBody(call.body, call.model.name)
+  const api = apiCall(call.model, call.body)
   const endpoint = await endpointOf(call.model, options.keys)
-  const prompt = sizeOf(body, counter)
+  const shared = (await options.shared?.accountsOf(call.agent)) ?? []
+  const prompt = sizeOf(api.prompt, counter)
   const { maxOutputTokens } = limitsOf(call.model, options.cards)
   const size = {
     promptTokens: prompt.tokens,
-    outputTokens: Math.min(body.max_output_tokens ?? maxOutputTokens, maxOutputTokens),
+    outputTokens: Math.min(api.askedTokens ?? maxOutputTokens, maxOutputTokens),
   }
   const found = prices.price(call.model, clock.now())
   const priceReason = found.price === null ? found.reason : null
-  const ledger = createLedger(found.price, priceReason)
-  const reserve = () => budgets.reserve(call.task, size, found.price, priceReason)
+  const ledger = createLedger(found.price, priceReason, prices.version)
+  const reserve = () => budgets.reserve(call.task, shared, size, found.price, priceReason)
   let firstByteMs: number | null = null
 
   const finish = (
@@ -98,7 +103,6 @@ async function runCall(
     response,
     attempts,
     ...ledger.totals(),
-    priceVersion: found.price === null ? null : prices.version,
     durationMs: elapsedMs(),
     firstByteMs,
     error: error === null ? null : { code: error.code, message: redact(error.message) },
@@ -106,18 +110,24 @@ async function runCall(
 
   let reservation = reserve()
   for (let attempt = 1; ; attempt += 1) {
+    const recorded = await settleOnThrow(reservation, 0, () => record(call, attempt, prompt, reservation))
+    if (call.signal.aborted) {
+      reservation.settle(0, 0)
+      await call.onAttempt({ ...unsent(attempt), ...recorded })
+      return finish('aborted', attempt, null, cancelled)
+    }
     const attemptAt = elapsedMs()
-    const mustLimit = reservation.mustLimit || body.max_output_tokens != null
-    const sent = mustLimit ? { ...body, max_output_tokens: reservation.outputTokens } : body
+    const answer = api.answer()
     const shown = call.onDelta === undefined ? null : maskedDeltas(call.onDelta, options)
     const reader = { signal: call.signal, ...(shown === null ? {} : { onDelta: shown.take }) }
-    const end = await settleOnThrow(reservation, prompt, async () => {
-      const end = await runAttempt(clock, endpoint, sent, reader, limits, limits.totalMs - attemptAt)
+    const sending = { endpoint, path: api.path, body: api.body(outputLimit(api, reservation)), answer }
+    const end = await settleOnThrow(reservation, prompt.tokens, async () => {
+      const end = await runAttempt(clock, sending, reader, limits, limits.totalMs - attemptAt)
       if (end.status !== 'aborted') await shown?.flush()
       return end
     })
-    const metered = meter(end, prompt, Math.max(maxOutputTokens, mostBelievableOutput), counter)
-    const costNanoUsd = ledger.charge(metered)
+    const metered = meterAttempt(end, answer, prompt, Math.max(maxOutputTokens, mostBelievableOutput), counter)
+    const costNanoUsd = ledger.charge(metered, answer.reportedNanoUsd())
     reservation.settle(metered === null ? 0 : tokensOf(metered.usage), costNanoUsd)
     if (end.firstEventMs !== null) firstByteMs ??= attemptAt + end.firstEventMs
     await call.onAttempt({
@@ -129,16 +139,17 @@ async function runCall(
       usage: metered?.usage ?? null,
       usageSource: metered?.source ?? 'none',
       costNanoUsd,
+      ...recorded,
     })
     if (end.status === 'aborted') return finish('aborted', attempt, null, cancelled)
-    const response = redactResponse(end.answer.response(), redact)
+    const response = redactResponse(answer.response(), redact)
     if (end.error === null) return finish(end.status, attempt, response)
 
     const failure = failureOf(end.error, call.model)
     const wait = waitMs(attempt, end.error.retryAfter, clock.now(), Math.random())
     const isLast = attempt > limits.retries || elapsedMs() + wait >= limits.totalMs
     // What the reader has seen cannot be taken back: only an attempt that showed nothing is made again.
-    if (isLast || end.answer.hasGrown || !isTransient(end.error)) return finish(end.status, attempt, response, failure)
+    if (isLast || answer.hasGrown || !isTransient(end.error)) return finish(end.status, attempt, response, failure)
     await pause(wait, call.signal)
     if (call.signal.aborted) return finish('aborted', attempt, null, cancelled)
     try {
@@ -150,31 +161,62 @@ async function runCall(
   }
 }
 
-/** The reader's failure is not the provider's, which is still owed for the prompt. */
-async function settleOnThrow<T>(reservation: Reservation, prompt: PromptSize, work: () => Promise<T>): Promise<T> {
+/** Has the reservation recorded before anything is sent. */
+async function record(
+  call: GatewayCall,
+  attempt: number,
+  { tokens }: PromptSize,
+  reservation: Reservation,
+): Promise<{ reservation?: number }> {
+  if (call.onReserve === undefined) return {}
+  const { tokens: reserved, nanoUsd } = reservation
+  return { reservation: await call.onReserve({ attempt, promptTokens: tokens, tokens: reserved, nanoUsd }) }
+}
+
+/** An attempt that was cancelled before it was sent. */
+const unsent = (attempt: number): Attempt => ({
+  attempt,
+  status: 'aborted',
+  httpStatus: null,
+  error: 'cancelled before it was sent',
+  durationMs: 0,
+  usage: null,
+  usageSource: 'none',
+  costNanoUsd: 0,
+})
+
+/** What the provider must be told: what was asked for, or what a budget leaves; null where nobody limits it. */
+function outputLimit({ askedTokens }: ApiCall, { mustLimit, outputTokens }: Reservation): number | null {
+  return mustLimit || askedTokens !== null ? outputTokens : null
+}
+
+/** A failure of ours, or of the reader, is not the provider's, which is still owed for what was sent. */
+async function settleOnThrow<T>(reservation: Reservation, sentTokens: number, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    reservation.settle(prompt.tokens, null)
+    reservation.settle(sentTokens, sentTokens === 0 ? 0 : null)
     throw error
   }
 }
 
 /** null: nothing was generated, and nothing is charged. */
-function meter(
+function meterAttempt(
   end: AttemptEnd,
+  answer: PartialAnswer,
   prompt: PromptSize,
   mostOutputTokens: number,
   counter: TokenCounter,
 ): MeteredUsage | null {
   if (end.error?.isUnanswered) return null
-  const evidence: Evidence = {
+  const evidence = {
     promptTokens: prompt.tokens,
     mostPromptTokens: prompt.mostTokens,
-    emittedTokens: end.answer.emittedTokens(counter),
+    emittedTokens: answer.emittedTokens(counter),
     mostOutputTokens,
   }
-  return end.answer.end === null ? estimate(evidence) : meterResponses(end.answer.reportedUsage(), evidence)
+  const isPartial = end.status === 'failed' || end.status === 'aborted'
+  return isPartial && answer.end === null ? estimate(evidence) : meter(answer.report(), evidence)
 }
 
 function redactResponse(

@@ -114,7 +114,7 @@ export interface Gateway {
   /**
    * Never throws for what the provider does: that is an answer with `status` failed.
    * @throws KernelError `invalid` (field not allowed, bad number), `over-budget` (before anything is sent; details name limit and spend),
-   * `unavailable` (no key in the named variable; a USD budget with an unknown price: set a price or use a token budget).
+   * `unavailable` (no key where it should be; a USD budget with an unknown price: set a price or use a token budget).
    */
   call(call: GatewayCall): Promise<GatewayAnswer>
   /** Tells the limits of a task, and what was spent before this process (from roll-ups). */
@@ -125,6 +125,11 @@ export interface Gateway {
   budget(task: string): BudgetState | null
   raiseBudget(task: string, limits: Pick<BudgetState, 'limitNanoUsd' | 'limitTokens'>): void
   closeBudget(task: string): void
+  /**
+   * Resolves when the budgets that this agent shares with others have room for what the task was last refused, or when
+   * `signal` aborts; at once where there are none.
+   */
+  whenRoom(task: string, agent: string, signal: AbortSignal): Promise<void>
   /** Facts of a model that the policy is told. */
   describe(model: ModelChoice): { contextWindow: number; maxOutputTokens: number; cacheReadFactor: number | null }
 }

@@ -1,22 +1,20 @@
 import { z } from 'zod'
-import { KernelError } from '../errors.ts'
+import {
+  check,
+  checkKind,
+  checkModel,
+  callId as id,
+  imageUrl,
+  jsonSchemaFormat,
+  toolName as name,
+  nothing,
+  schemaObject,
+  text,
+} from './allowlist.ts'
 
-/**
- * The allowlist of a Responses request. What is not named here does not reach a provider: no hosted tools, no URLs that a
- * provider would fetch, no ids of things that it stores, no headers, no endpoint.
- */
-const text = z.string()
-const name = z.string().min(1).max(256)
-const id = z
-  .string()
-  .max(256)
-  .regex(/^[\w.:-]*$/)
-const schemaObject = z.record(text, z.json())
+/** The allowlist of a Responses request. */
 const itemStatus = z.enum(['in_progress', 'completed', 'incomplete'])
 const phase = z.enum(['commentary', 'final_answer']).nullable()
-
-/** Links in an answer come from hosted tools; there are none, so there is nothing to echo. */
-const nothing = z.array(z.json()).max(0)
 
 const parts = {
   input_text: z.strictObject({ type: z.literal('input_text'), text }),
@@ -29,9 +27,7 @@ const parts = {
   refusal: z.strictObject({ type: z.literal('refusal'), refusal: text }),
   input_image: z.strictObject({
     type: z.literal('input_image'),
-    image_url: z
-      .string()
-      .regex(/^data:image\/[\w.+-]+;base64,[A-Za-z0-9+/=]*$/, 'must be a data: URL with base64 content'),
+    image_url: imageUrl,
     detail: z.enum(['auto', 'low', 'high', 'original']).optional(),
   }),
   summary_text: z.strictObject({ type: z.literal('summary_text'), text }),
@@ -149,13 +145,7 @@ const bodySchema = z.strictObject({
         .discriminatedUnion('type', [
           z.strictObject({ type: z.literal('text') }),
           z.strictObject({ type: z.literal('json_object') }),
-          z.strictObject({
-            type: z.literal('json_schema'),
-            name,
-            description: text.optional(),
-            schema: schemaObject,
-            strict: z.boolean().nullable().optional(),
-          }),
+          jsonSchemaFormat.extend({ type: z.literal('json_schema') }),
         ])
         .optional(),
     })
@@ -181,57 +171,9 @@ export type ResponsesBody = Omit<z.infer<typeof bodySchema>, 'input' | 'tools'> 
  */
 export function checkResponsesBody(body: Record<string, unknown>, model: string): ResponsesBody {
   const fields = check(bodySchema, body, '')
-  if (fields.model !== model)
-    throw invalid(`model: this task runs on '${model}', not '${fields.model}'; send that name`)
+  checkModel(fields.model, model)
   if (typeof fields.input !== 'string')
-    for (const [index, item] of fields.input.entries()) checkKind(items, item, `input[${index}]`, 'message')
-  for (const [index, tool] of (fields.tools ?? []).entries()) checkKind(tools, tool, `tools[${index}]`, null)
+    for (const [index, item] of fields.input.entries()) checkKind(items, item, `input[${index}]`, 'type', 'message')
+  for (const [index, tool] of (fields.tools ?? []).entries()) checkKind(tools, tool, `tools[${index}]`, 'type', null)
   return body as ResponsesBody
-}
-
-/** Checks against the schema of the value's own `type`: an error then names the field, not the list of alternatives. */
-function checkKind(kinds: Record<string, z.ZodType>, value: unknown, at: string, otherwise: string | null): void {
-  if (typeof value !== 'object' || value === null) throw invalid(`${at}: must be an object`)
-  const type = 'type' in value ? value.type : otherwise
-  if (typeof type !== 'string' || !Object.hasOwn(kinds, type))
-    throw invalid(
-      `${at}.type: ${JSON.stringify(type)?.slice(0, 100)} is not allowed; allowed are ${Object.keys(kinds).join(', ')}`,
-    )
-  check(kinds[type] as z.ZodType, value, at)
-}
-
-function check<T extends z.ZodType>(schema: T, value: unknown, at: string): z.infer<T> {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  const issue = deepest(parsed.error.issues)
-  const path = [at, ...issue.path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))]
-    .join('')
-    .replace(/^\./, '')
-  if (issue.code === 'unrecognized_keys')
-    throw invalid(
-      `${[path, issue.keys[0]].filter(Boolean).join('.').slice(0, 200)}: unknown field; it is not among those that may be sent`,
-    )
-  throw invalid(`${path.slice(0, 200)}: ${issue.message.slice(0, 300)}`)
-}
-
-type Issue = z.core.$ZodIssue
-
-/** A union reports one issue that hides the alternatives' own: the one that got furthest says what is wrong. */
-function deepest(issues: readonly Issue[], above: PropertyKey[] = []): Issue {
-  const found = issues.map((issue): Issue => {
-    const path = [...above, ...issue.path]
-    return issue.code === 'invalid_union' && issue.errors.length > 0
-      ? deepest(issue.errors.flat(), path)
-      : { ...issue, path }
-  })
-  return found.reduce((best, issue) =>
-    issue.path.length > best.path.length ||
-    (issue.code === 'unrecognized_keys' && best.code !== 'unrecognized_keys' && issue.path.length === best.path.length)
-      ? issue
-      : best,
-  )
-}
-
-function invalid(message: string): KernelError {
-  return new KernelError('invalid', `model.call body: ${message}`)
 }

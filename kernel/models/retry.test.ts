@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isTransient, waitMs } from './retry.ts'
-import { UpstreamError } from './upstream.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 const now = Date.parse('2026-11-29T12:00:00Z')
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { UpstreamError } from './upstream.ts'
+import type { UpstreamError } from './upstream-error.ts'
 
 const longestWaitMs = 20_000
 const shortestWaitMs = 500

@@ -29,7 +29,7 @@ beforeAll(async () => {
     cards,
     counter: createTokenCounter(),
     prices: createPriceTable({ cards }),
-    keys: () => null,
+    keys: async () => null,
     redact: (text) => text,
     keyStart: () => 0,
   })

@@ -1,6 +1,8 @@
-import OpenAI from 'openai'
-import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
-import type { ResponsesBody } from './request.ts'
+import { once } from 'node:events'
+import http, { type ClientRequest, type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import { createParser } from 'eventsource-parser'
+import { refusalOf, UpstreamError } from './upstream-error.ts'
 
 /** One endpoint and the key for it; null: it needs none. */
 export interface Endpoint {
@@ -9,171 +11,181 @@ export interface Endpoint {
 }
 
 export interface UpstreamLimits {
-  /** All bytes of one answer, and of one line of it, after decompression. */
+  /** All bytes of one answer, and of one line of it. */
   answerBytes: number
   lineBytes: number
 }
 
-export type UpstreamEvent = ResponseStreamEvent
+/** What one event of a stream holds: its JSON, or the mark with which some streams end. */
+export type UpstreamEvent = Readonly<Record<string, unknown>> | typeof doneMark
+export const doneMark = '[DONE]'
 
-/** How an attempt failed, in words that hold no header and no key. */
-export class UpstreamError extends Error {
-  readonly httpStatus: number | null
-  readonly code: string | null
-  /** From Retry-After, as sent. */
-  readonly retryAfter: string | null
-  /** True when the request did not reach a server, or was turned away before an answer began: nothing was generated. */
-  readonly isUnanswered: boolean
-
-  constructor(
-    message: string,
-    facts: { httpStatus?: number | null; code?: string | null; retryAfter?: string | null; isUnanswered: boolean },
-  ) {
-    super(message)
-    this.name = 'UpstreamError'
-    this.httpStatus = facts.httpStatus ?? null
-    this.code = facts.code ?? null
-    this.retryAfter = facts.retryAfter ?? null
-    this.isUnanswered = facts.isUnanswered
-  }
+/** Connections are kept for the next call. Agents of our own: the shared ones follow proxy variables of the environment. */
+const agents = {
+  'http:': new http.Agent({ keepAlive: true }),
+  'https:': new https.Agent({ keepAlive: true, rejectUnauthorized: true }),
 }
+const refusalBytes = 65_536
 
 /**
- * Sends one request, once, and yields the events of its answer. The environment (OPENAI_*) has no say: address, headers
- * and key are exactly those of `endpoint`. No redirect is followed. Ends when the stream ends, with or without an end mark.
+ * Sends one request, once, and yields the events of its answer. Address, headers and key are exactly those of `endpoint`:
+ * no variable of the environment has a say, no redirect is followed, nothing is decompressed. Ends when the stream ends,
+ * with or without an end mark.
  *
  * @throws UpstreamError whatever went wrong, except that an abort by `signal` throws the signal's reason.
  */
-export async function* streamResponses(
+export async function* streamEvents(
   endpoint: Endpoint,
-  body: ResponsesBody,
+  path: string,
+  body: object,
   signal: AbortSignal,
   limits: UpstreamLimits,
 ): AsyncGenerator<UpstreamEvent> {
+  let request: ClientRequest | null = null
+  let response: IncomingMessage | null = null
   let isAnswered = false
   try {
-    const stream = await clientFor(endpoint, limits).responses.create(
-      { ...(body as OpenAI.Responses.ResponseCreateParamsStreaming), stream: true, store: false },
-      { signal },
-    )
-    isAnswered = true
-    for await (const event of stream) yield event
-    // The SDK ends an aborted stream as if it were over.
     signal.throwIfAborted()
+    request = open(endpoint, path, JSON.stringify(body), signal)
+    ;[response] = (await once(request, 'response', { signal })) as [IncomingMessage]
+    await requireStream(response)
+    isAnswered = true
+    yield* eventsOf(response, limits)
   } catch (error) {
     signal.throwIfAborted()
-    throw upstreamError(error, isAnswered)
+    if (error instanceof UpstreamError) throw error
+    throw brokenBy(error, isAnswered, request)
+  } finally {
+    // One that was read to its end stays open for the next call.
+    if (response?.readableEnded !== true) request?.destroy()
   }
 }
 
-const silent = () => undefined
-/** Longer than any deadline of the gateway, which alone ends calls. */
-const noTimeout = 2 ** 31 - 1
-
-function clientFor(endpoint: Endpoint, limits: UpstreamLimits): OpenAI {
-  return new OpenAI({
-    baseURL: endpoint.baseUrl,
-    // The key never enters the SDK: our fetch writes the header, so no log, error or inspection of the client can show it.
-    apiKey: 'held by the gateway',
-    adminAPIKey: null,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    maxRetries: 0,
-    timeout: noTimeout,
-    logLevel: 'off',
-    logger: { error: silent, warn: silent, info: silent, debug: silent },
-    fetch: (url, init) => send(endpoint, limits, url, init),
-  })
-}
-
-async function send(
-  endpoint: Endpoint,
-  limits: UpstreamLimits,
-  url: string | URL | Request,
-  init?: RequestInit,
-): Promise<Response> {
-  const headers: Record<string, string> = {
-    accept: 'text/event-stream',
-    'content-type': 'application/json',
-    'user-agent': 'exodesk',
-  }
-  if (endpoint.key !== null) headers.authorization = `Bearer ${endpoint.key}`
-  const response = await fetch(url, {
+function open(endpoint: Endpoint, path: string, body: string, signal: AbortSignal): ClientRequest {
+  const url = new URL(`${endpoint.baseUrl.replace(/\/+$/, '')}${path}`)
+  const protocol = url.protocol === 'https:' ? 'https:' : 'http:'
+  const request = (protocol === 'https:' ? https : http).request(url, {
     method: 'POST',
-    body: init?.body ?? null,
-    signal: init?.signal ?? null,
-    headers,
-    redirect: 'manual',
+    agent: agents[protocol],
+    signal,
+    headers: {
+      accept: 'text/event-stream',
+      'accept-encoding': 'identity',
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'user-agent': 'exodesk',
+      ...(endpoint.key === null ? {} : { authorization: `Bearer ${endpoint.key}` }),
+    },
   })
-  if (response.status >= 300 && response.status < 400) {
-    await response.body?.cancel()
+  // An error after the answer began shows in reading it.
+  request.on('error', () => undefined)
+  request.end(body)
+  return request
+}
+
+/** @throws UpstreamError unless this is the beginning of an event stream. */
+async function requireStream(response: IncomingMessage): Promise<void> {
+  const status = response.statusCode ?? 0
+  const { 'content-type': type = 'no content type', 'content-encoding': encoding = 'identity' } = response.headers
+  const retryAfter = response.headers['retry-after'] ?? null
+  if (status >= 300 && status < 400) {
+    response.destroy()
     throw new UpstreamError(
-      `the endpoint answered with a redirect (${response.status}), which is never followed; set its final address`,
-      {
-        httpStatus: response.status,
-        isUnanswered: true,
-      },
+      `the endpoint answered with a redirect (${status}), which is never followed; set its final address`,
+      { httpStatus: status, isUnanswered: true },
     )
   }
-  const type = response.headers.get('content-type') ?? 'no content type'
-  if (response.ok && !type.startsWith('text/event-stream')) {
-    await response.body?.cancel()
-    throw new UpstreamError(`the endpoint answered with ${type.slice(0, 100)} instead of an event stream`, {
-      httpStatus: response.status,
-      isUnanswered: true,
+  if (encoding !== 'identity' && encoding !== '') {
+    response.destroy()
+    throw new UpstreamError(`the endpoint answered in ${encoding.slice(0, 50)}, which was not asked for`, {
+      httpStatus: status,
+      isUnanswered: status >= 400,
     })
   }
-  const capped =
-    response.body?.pipeThrough(capBytes(response.ok ? limits : { answerBytes: 65_536, lineBytes: 65_536 })) ?? null
-  return new Response(capped, { status: response.status, headers: response.headers })
+  if (status < 200 || status >= 300) {
+    const { message, code } = refusalOf(await headOf(response))
+    throw new UpstreamError(`${status} ${message}`, { httpStatus: status, code, retryAfter, isUnanswered: true })
+  }
+  if (!type.startsWith('text/event-stream')) {
+    response.destroy()
+    // A server that ignores `stream` has done the work all the same.
+    throw new UpstreamError(`the endpoint answered with ${type.slice(0, 100)} instead of an event stream`, {
+      httpStatus: status,
+      isUnanswered: false,
+    })
+  }
+}
+
+async function headOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    size += chunk.byteLength
+    if (size >= refusalBytes) break
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, refusalBytes)
 }
 
 const newline = 0x0a
 
-function capBytes({ answerBytes, lineBytes }: UpstreamLimits): TransformStream<Uint8Array, Uint8Array> {
+async function* eventsOf(response: IncomingMessage, limits: UpstreamLimits): AsyncGenerator<UpstreamEvent> {
+  let parsed: UpstreamEvent[] = []
+  let malformed: UpstreamError | null = null
+  const parser = createParser({
+    onEvent: ({ data }) => {
+      if (data === '' || malformed !== null) return
+      const event = eventOf(data)
+      if (event === null) malformed = notJson()
+      else parsed.push(event)
+    },
+  })
+  const decoder = new TextDecoder()
   let total = 0
   let line = 0
-  return new TransformStream({
-    transform(chunk, controller) {
-      total += chunk.byteLength
-      const lastBreak = chunk.lastIndexOf(newline)
-      line = lastBreak < 0 ? line + chunk.byteLength : chunk.byteLength - lastBreak - 1
-      if (total > answerBytes || line > lineBytes || chunk.byteLength > lineBytes) {
-        const what = total > answerBytes ? `more than ${answerBytes} bytes` : `a line of more than ${lineBytes} bytes`
-        controller.error(new UpstreamError(`the answer has ${what}`, { code: 'too-large', isUnanswered: false }))
-        return
-      }
-      controller.enqueue(chunk)
-    },
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    total += chunk.byteLength
+    const lastBreak = chunk.lastIndexOf(newline)
+    line = lastBreak < 0 ? line + chunk.byteLength : chunk.byteLength - lastBreak - 1
+    if (total > limits.answerBytes) throw tooLarge(`more than ${limits.answerBytes} bytes`)
+    if (line > limits.lineBytes) throw tooLarge(`a line of more than ${limits.lineBytes} bytes`)
+    parser.feed(decoder.decode(chunk, { stream: true }))
+    const events = parsed
+    parsed = []
+    yield* events
+    if (malformed !== null) throw malformed
+  }
+}
+
+function eventOf(data: string): UpstreamEvent | null {
+  if (data === doneMark) return doneMark
+  try {
+    const value: unknown = JSON.parse(data)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as UpstreamEvent) : null
+  } catch {
+    return null
+  }
+}
+
+function notJson(): UpstreamError {
+  return new UpstreamError('the answer holds an event that is no JSON object', {
+    code: 'malformed',
+    isUnanswered: false,
   })
 }
 
-function upstreamError(error: unknown, isAnswered: boolean): UpstreamError {
-  const cause = rootCause(error)
-  if (cause instanceof UpstreamError) return cause
-  if (error instanceof OpenAI.APIConnectionError)
-    return new UpstreamError(`the connection failed: ${describe(cause)}`, { isUnanswered: true })
-  if (error instanceof OpenAI.APIError) {
-    return new UpstreamError(error.message.slice(0, 500), {
-      httpStatus: error.status ?? null,
-      code: error.code ?? null,
-      retryAfter: error.headers?.get('retry-after') ?? null,
-      isUnanswered: !isAnswered,
-    })
-  }
-  return new UpstreamError(`the answer broke off: ${describe(cause)}`, { isUnanswered: !isAnswered })
+function tooLarge(what: string): UpstreamError {
+  return new UpstreamError(`the answer has ${what}`, { code: 'too-large', isUnanswered: false })
 }
 
-function rootCause(error: unknown): unknown {
-  let cause = error
-  for (let depth = 0; depth < 8 && cause instanceof Error && cause.cause instanceof Error; depth += 1)
-    cause = cause.cause
-  return cause
-}
-
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown reason'
-  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : ''
-  return `${code}${error.message}`.slice(0, 300)
+/** A connection that failed before the request was on its way cost nothing; after that a provider may have begun. */
+function brokenBy(error: unknown, isAnswered: boolean, request: ClientRequest | null): UpstreamError {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  const said = [code, message].filter((part) => typeof part === 'string' && part !== '').join(': ')
+  const why = (said || 'unknown reason').slice(0, 300)
+  if (isAnswered) return new UpstreamError(`the answer broke off: ${why}`, { isUnanswered: false })
+  const wasSent = request?.writableFinished === true && request.socket?.connecting === false
+  // A kept connection that the server had closed meanwhile took nothing.
+  const wasStale = request?.reusedSocket === true && code === 'ECONNRESET'
+  return new UpstreamError(`the connection failed: ${why}`, { isUnanswered: !wasSent || wasStale })
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { costOf, meterResponses, tokensOf } from './usage.ts'
+import { costOf, meter, reportOfResponses, tokensOf } from './usage.ts'
 
 const evidence = { promptTokens: 500, mostPromptTokens: 10_000, emittedTokens: 7, mostOutputTokens: 5000 }
 const price = { uncached: 1250, cacheRead: 125, cacheWrite: 1500, output: 10_000, since: '2026-01-01', source: 'test' }
@@ -14,7 +14,7 @@ describe('the meter', () => {
       output_tokens: 50,
       output_tokens_details: { reasoning_tokens: 20 },
     }
-    expect(meterResponses(report, evidence)).toEqual({
+    expect(meter(reportOfResponses(report), evidence)).toEqual({
       source: 'reported',
       usage: { uncached: 250, cacheRead: 600, cacheWrite: 150, output: 50, reasoning: 20 },
     })
@@ -33,7 +33,7 @@ describe('the meter', () => {
     })
     fc.assert(
       fc.property(fc.oneof(report, fc.anything()), (value) => {
-        const { usage, source } = meterResponses(value, evidence)
+        const { usage, source } = meter(reportOfResponses(value), evidence)
         for (const tokens of Object.values(usage)) expect(Number.isSafeInteger(tokens) && tokens >= 0).toBe(true)
         expect(usage.uncached + usage.cacheRead + usage.cacheWrite).toBeLessThanOrEqual(evidence.mostPromptTokens)
         expect(usage.output).toBeLessThanOrEqual(evidence.mostOutputTokens)

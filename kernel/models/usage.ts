@@ -18,25 +18,69 @@ export interface Evidence {
   mostOutputTokens: number
 }
 
+/** Usage as a provider reports it; cached tokens are part of `input`, reasoning is part of `output`. */
+export interface UsageReport {
+  input: number
+  cacheRead: number
+  cacheWrite: number
+  output: number
+  reasoning: number
+}
+
 const count = z.number().int().nonnegative()
-const reportSchema = z.object({
+const responsesSchema = z.object({
   input_tokens: count,
   input_tokens_details: z.object({ cached_tokens: count.nullish(), cache_write_tokens: count.nullish() }).nullish(),
   output_tokens: count,
   output_tokens_details: z.object({ reasoning_tokens: count.nullish() }).nullish(),
 })
+const chatSchema = z.object({
+  prompt_tokens: count,
+  prompt_tokens_details: z.object({ cached_tokens: count.nullish(), cache_write_tokens: count.nullish() }).nullish(),
+  completion_tokens: count,
+  completion_tokens_details: z.object({ reasoning_tokens: count.nullish() }).nullish(),
+})
+/** Of llama.cpp: what of the prompt was computed and what was at hand, and what was generated. */
+const timingsSchema = z.object({ prompt_n: count, predicted_n: count, cache_n: count.nullish() })
+
+/** null: it is none. */
+export function reportOfResponses(usage: unknown): UsageReport | null {
+  const { data } = responsesSchema.safeParse(usage)
+  if (data === undefined) return null
+  return {
+    input: data.input_tokens,
+    cacheRead: data.input_tokens_details?.cached_tokens ?? 0,
+    cacheWrite: data.input_tokens_details?.cache_write_tokens ?? 0,
+    output: data.output_tokens,
+    reasoning: data.output_tokens_details?.reasoning_tokens ?? 0,
+  }
+}
+
+/** null: it is none. */
+export function reportOfChat(usage: unknown, timings: unknown): UsageReport | null {
+  const { data: timed } = timingsSchema.safeParse(timings)
+  const cached = timed?.cache_n ?? 0
+  const { data } = chatSchema.safeParse(usage)
+  if (data === undefined) {
+    if (timed === undefined || usage !== undefined) return null
+    return { input: timed.prompt_n + cached, cacheRead: cached, cacheWrite: 0, output: timed.predicted_n, reasoning: 0 }
+  }
+  return {
+    input: data.prompt_tokens,
+    cacheRead: data.prompt_tokens_details?.cached_tokens ?? cached,
+    cacheWrite: data.prompt_tokens_details?.cache_write_tokens ?? 0,
+    output: data.completion_tokens,
+    reasoning: data.completion_tokens_details?.reasoning_tokens ?? 0,
+  }
+}
 
 /**
- * Usage as the Responses API reports it, in disjoint buckets. A report that is absent or cannot be true (negative, more
- * cached than sent, no prompt where there was one, more than the bytes sent) gives way to our own estimate.
+ * A report in disjoint buckets. One that is absent or cannot be true (more cached than sent, no prompt where there was one,
+ * more than the bytes sent) gives way to our own estimate.
  */
-export function meterResponses(report: unknown, evidence: Evidence): MeteredUsage {
-  const parsed = reportSchema.safeParse(report)
-  if (!parsed.success) return estimate(evidence)
-  const { input_tokens: input, output_tokens: output } = parsed.data
-  const cacheRead = parsed.data.input_tokens_details?.cached_tokens ?? 0
-  const cacheWrite = parsed.data.input_tokens_details?.cache_write_tokens ?? 0
-  const reasoning = parsed.data.output_tokens_details?.reasoning_tokens ?? 0
+export function meter(report: UsageReport | null, evidence: Evidence): MeteredUsage {
+  if (report === null) return estimate(evidence)
+  const { input, cacheRead, cacheWrite, output, reasoning } = report
   const isPossible =
     input > 0 &&
     input <= evidence.mostPromptTokens &&

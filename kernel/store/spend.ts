@@ -72,6 +72,11 @@ export const spendSums = `
   coalesce(sum(reasoning), 0) AS reasoning, coalesce(sum(calls), 0) AS calls, coalesce(sum(failed), 0) AS failed,
   CASE WHEN coalesce(sum(unpriced), 0) = 0 THEN coalesce(sum(cost_nano_usd), 0) END AS costNanoUsd`
 
+/** Selects what budgets count over some rows: the cost that is known, and all tokens. */
+export const plainSums = `
+  coalesce(sum(cost_nano_usd), 0) AS nanoUsd,
+  coalesce(sum(uncached + cache_read + cache_write + output), 0) AS tokens`
+
 /** Selects one row's sums. */
 export const spendColumns = `
   uncached, cache_read AS cacheRead, cache_write AS cacheWrite, output, reasoning, calls, failed,
