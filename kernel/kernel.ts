@@ -19,6 +19,7 @@ import { createNotices } from './notices.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
 import { type KernelResources, readSeed } from './resources.ts'
 import { createRevisions } from './revisions/tree.ts'
+import { endpointProblem } from './models/reachable.ts'
 import * as files from './sandbox/files.ts'
 import { intakePolicy, layPolicy } from './sandbox/intake.ts'
 import { localProvider } from './sandbox/local.ts'
@@ -188,13 +189,9 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     turnLimits: config.turnLimits ?? { maxSteps: 50, maxMs: 30 * 60_000 },
     seed: () => readSeed(resources.seed),
     isSimulated: (name) => simulatedNames.has(name),
-    requireKey(variable) {
-      if (keys.get(variable) === null)
-        throw new KernelError(
-          'unavailable',
-          `the environment variable ${variable} holds no key: set it and start the app again`,
-        )
-    },
+    requireKey: modelKeys.require,
+    typed,
+    endpointProblem,
     async resolveModel(choice, seed) {
       if (!choice.simulated) return choice
       try {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../clock.ts'
 import { draft, type EventDraft } from '../wire/events.ts'
 import type { Place } from './calls.ts'
 import type { GenerationEnd } from './executor.ts'
@@ -31,4 +32,20 @@ export async function within(promise: Promise<unknown>, ms: number): Promise<boo
   const isDone = await Promise.race([promise.then(() => true), late])
   timer.abort()
   return isDone
+}
+
+/**
+ * Calls `act` once `ms` have passed on this clock. A timer alone would also count what the host slept, or how long this
+ * process was stopped. Returns its undoing.
+ */
+export function afterAwake(clock: Clock, ms: number, act: () => void): () => void {
+  const until = clock.monotonic() + ms
+  let timer: NodeJS.Timeout
+  const look = (): void => {
+    const left = until - clock.monotonic()
+    if (left <= 0) act()
+    else timer = setTimeout(look, Math.min(left, 2 ** 31 - 1))
+  }
+  timer = setTimeout(look, Math.min(ms, 2 ** 31 - 1))
+  return () => clearTimeout(timer)
 }

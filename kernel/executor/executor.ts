@@ -16,6 +16,8 @@ export interface GenerationSpec {
   revision: string
   activation: number
   task: TaskContext
+  /** Gives up a start in progress: it ends as `cancelled`, and is nobody's failure. */
+  signal?: AbortSignal
 }
 
 /** The running task as the channel needs it. Reads are bound to the agent, writes to this task. */
@@ -30,6 +32,8 @@ export interface TaskContext {
   ask(question: string): Promise<void>
   /** Steps used so far by the task, and the next step's number (both counted by the kernel). Throws over-budget at the limit. */
   nextStep(): Promise<number>
+  /** A model call could not be sent, for a reason that only the operator can mend: no key, no price. */
+  refused(reason: string): void
 }
 
 /** What the guardian answers to an executor's `policy.*`. Bound to agent and task by the channel. */

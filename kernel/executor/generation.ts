@@ -1,10 +1,11 @@
 import { KernelError } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { type Actor, draft, type EventDraft } from '../wire/events.ts'
 import type { DrainParams, InitializeResult, TurnRunParams, TurnRunResult } from '../wire/executor.ts'
 import { announceBudget } from './budget.ts'
 import type { Place } from './calls.ts'
 import type { InboundCall } from './channel.ts'
-import { endEvent, endWords, within } from './ends.ts'
+import { afterAwake, endEvent, endWords, within } from './ends.ts'
 import type { Generation, GenerationEnd, GenerationSpec, TurnEnd } from './executor.ts'
 import { itemOf, toolOutputs } from './items.ts'
 import { methodsOf, readMethods } from './methods/methods.ts'
@@ -23,6 +24,9 @@ export interface GenerationOptions {
   memory: TaskMemory
   label: string
 }
+
+/** A quit has 5 s for all of it. */
+const quitCancelMs = 500
 
 /**
  * One executor process from its start to its end. All that can go wrong with it is an event and an `ended`; every path out
@@ -101,12 +105,23 @@ export class ExecutorGeneration implements Generation, Running {
       },
     })
     let hello: InitializeResult
+    const { signal } = this.spec
+    const giveUp = (): void => void this.#process.kill().catch(() => undefined)
+    signal?.addEventListener('abort', giveUp)
     try {
+      signal?.throwIfAborted()
       hello = await this.#process.handshake({ agent, revision, activation, task: task.brief }, timings)
     } catch (error) {
+      if (signal?.aborted) {
+        await this.#process.kill()
+        throw new KernelError('cancelled', 'the start was given up')
+      }
       throw await this.#failedStart(error, Math.round(clock.monotonic() - from))
+    } finally {
+      signal?.removeEventListener('abort', giveUp)
     }
     this.startMs = Math.round(clock.monotonic() - from)
+    failpoint('executor:before-started')
     const started = { activation, box: this.#process.box.id, startMs: this.startMs, tools: hello.tools }
     try {
       await history.append([draft('executor.started', started, this.place('kernel'))])
@@ -161,10 +176,10 @@ export class ExecutorGeneration implements Generation, Running {
     this.#turn = turn
     this.#step = null
     this.#pending.take()
-    const overtime = setTimeout(() => {
+    const cancelOvertime = afterAwake(clock, params.maxMs + timings.overtimeMs, () => {
       const reason = `the turn ran ${timings.overtimeMs} ms beyond its ${params.maxMs} ms`
       this.cancel(reason).catch(() => undefined)
-    }, params.maxMs + timings.overtimeMs)
+    })
     try {
       const { maxSteps, maxMs } = params
       await history.append([draft('turn.started', { maxSteps, maxMs }, this.place('kernel'))])
@@ -173,7 +188,7 @@ export class ExecutorGeneration implements Generation, Running {
       })
       return await this.#answered(turn, channel.request('turn.run', params))
     } finally {
-      clearTimeout(overtime)
+      cancelOvertime()
       this.#progress?.stop()
       this.#progress = null
       this.#turn = null
@@ -198,7 +213,7 @@ export class ExecutorGeneration implements Generation, Running {
       await this.#process.channel.abortCalls(new KernelError('cancelled', 'the turn has ended'), settleMs)
       const place = this.place('kernel')
       const finished = await this.memory.calls.finished(toolOutputs((answer.toolOutputs ?? []).map(itemOf)), place)
-      await this.parts.history.append([...finished, draft('turn.ended', end, { ...place, step: null })])
+      await this.parts.history.append([...finished, this.#turnEnded(turn, end)])
     } finally {
       turn.finish(end)
     }
@@ -216,7 +231,7 @@ export class ExecutorGeneration implements Generation, Running {
       if (!(await within(turn.done, waitMs))) {
         interrupted = true
         this.#interrupt(turn, `interrupted at ${reason}`)
-        await within(turn.done, timings.cancelMs)
+        await within(turn.done, reason === 'quit' ? Math.min(quitCancelMs, timings.cancelMs) : timings.cancelMs)
       }
     }
     const drained = { waitedMs: Math.round(clock.monotonic() - from), interrupted }
@@ -338,13 +353,19 @@ export class ExecutorGeneration implements Generation, Running {
       const place = this.place('kernel')
       const drafts: EventDraft[] = [endEvent(end, { ...place, step: null }), ...this.memory.calls.interrupted(place)]
       const turnEnd = turn !== null && !turn.isAnswered ? turn.endWithout(endWords(end)) : null
-      if (turnEnd !== null) drafts.push(draft('turn.ended', turnEnd, { ...place, step: null }))
+      if (turn !== null && turnEnd !== null) drafts.push(this.#turnEnded(turn, turnEnd))
+      failpoint('executor:before-ended')
       await this.parts.history.append(drafts)
       if (turnEnd !== null) turn?.finish(turnEnd)
     } finally {
       this.#pending.close()
       this.#resolveEnded(end)
     }
+  }
+
+  #turnEnded(turn: Turn, end: TurnEnd): EventDraft {
+    const durationMs = Math.round(this.parts.clock.monotonic() - turn.startedAt)
+    return draft('turn.ended', { ...end, durationMs }, { ...this.place('kernel'), step: null })
   }
 
   #interrupt(turn: Turn, reason: string): void {

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import { KernelError } from '../errors.ts'
 import type { Executors } from '../executor/executor.ts'
 import type { History } from '../history/history.ts'
+import type { Notices } from '../notices.ts'
 import type { Revisions } from '../revisions/revisions.ts'
 import type { IntakeResult, SandboxProvider, TreeFile } from '../sandbox/sandbox.ts'
 import type { Check } from './checks/check.ts'
@@ -28,6 +29,8 @@ export interface GuardianParts {
   /** Steps of probation of a proposal's activation. Default 10. */
   probationSteps?: number
   restarts?: Partial<RestartLimits>
+  /** Told of agents in safe mode. */
+  notices?: Notices
   /** Default: those of `checks/profile.ts`. */
   checks?: readonly Check[]
   /** How long `approve` and `rollback` wait for the step boundary and the hand-over, ms. Default 130 000. */
@@ -39,8 +42,8 @@ export interface RestartLimits {
   /** Doubles from failure to failure. */
   firstDelayMs: number
   maxDelayMs: number
-  /** Without a completed step in between. */
-  consecutive: number
+  /** So many without a completed step in between are too many. A hang has cost a minute each time already. */
+  consecutive: { crash: number; hang: number }
   withinMs: number
   perWindow: number
 }

@@ -31,7 +31,10 @@ export type FailureDecision =
   | { action: 'restart'; delayMs: number }
   /** The active revision was changed by the guardian (return to the last good one): start the one that is active now. */
   | { action: 'replaced'; delayMs: number }
+  /** This task cannot go on; the agent's next one may. */
   | { action: 'give-up'; reason: string }
+  /** No executor of this agent is started until the operator chooses. */
+  | { action: 'safe-mode'; reason: string }
 
 /** Verdict of the operator's view. A nonce is good for one verdict on exactly the binding it was issued for. */
 export interface VerdictInput {
@@ -67,7 +70,7 @@ export interface Guardian extends PolicyService {
     files: readonly TreeFile[],
     why: string,
     claim: string,
-  ): Promise<{ proposal: string; revision: string; state: ProposalState }>
+  ): Promise<PolicyProposeResult>
   list(filter: { agent?: string; waiting?: boolean }): Promise<ProposalSummary[]>
   get(agent: string, proposal: string): Promise<ProposalDetail>
   file(agent: string, proposal: string, path: string): Promise<{ before: string | null; after: string | null }>
@@ -96,11 +99,24 @@ export interface Guardian extends PolicyService {
     reason: string,
   ): Promise<{ seq: number; activation: number; revision: string }>
 
-  /** A generation of the active revision crashed or hung (the event is written). Decides restart, return to the last good one, or giving up. */
+  /**
+   * A generation of the active revision crashed or hung (the event is written), or its turns failed several times in a row.
+   * Decides restart, return to the last good one or to the starting policy, or safe mode; failed turns alone lead to giving up.
+   */
   generationFailed(
     agent: string,
-    failure: { task: string; activation: number; revision: string; kind: 'crash' | 'hang'; detail: string },
+    failure: {
+      task: string
+      activation: number
+      revision: string
+      kind: 'crash' | 'hang' | 'failed-turns'
+      detail: string
+    },
   ): Promise<FailureDecision>
+  /** Why no executor of this agent is started; null: they are. */
+  safeMode(agent: string): { activation: number; reason: string; at: number } | null
+  /** The operator lets the active revision try again. @throws KernelError `conflict` where the agent is not in safe mode. */
+  leaveSafeMode(agent: string, reason: string): Promise<{ seq: number }>
   /** At start: resolves activations in flight and checks interrupted by a kill. Returns how many, for kernel.recovered. */
   recover(): Promise<{ activationsResolved: number; checksRestarted: number }>
   /** Resolves when no check and no activation is in progress (tests, and the command line's `--json` runs). */

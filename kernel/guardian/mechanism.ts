@@ -30,7 +30,9 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
   const views = createViews(core, review)
   let profile: Promise<void> | undefined
 
+  for (const { agent } of ledger.agents()) tellSafeMode(agent)
   ledger.onChange = (agent) => {
+    tellSafeMode(agent)
     checking.notice(agent)
     core.background(agent, () => move(agent))
   }
@@ -39,6 +41,20 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
   async function move(agent: string): Promise<void> {
     if (core.closing.aborted) return
     if (await probation.confirm(agent)) await review.approveByFlag(agent)
+  }
+
+  function tellSafeMode(agent: string): void {
+    const safe = ledger.find(agent)?.safeMode
+    const id = `agent.safe-mode.${agent}`
+    if (!safe) {
+      parts.notices?.clear(id)
+      return
+    }
+    parts.notices?.raise({
+      ...{ id, severity: 'error', task: core.targets.get(agent)?.task ?? null },
+      text: `Agent ${agent} is in safe mode, and no executor of it is started: ${safe.reason}`,
+      fix: `Roll back, approve a mended proposal, or let r${safe.activation} try again: exodesk leave-safe-mode --agent ${agent}`,
+    })
   }
 
   function active(agent: string): ActiveRevision | null {
@@ -127,6 +143,8 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
     rollback: (agent, wanted, expectActive, reason) => rollback.rollback(agent, wanted, expectActive, reason),
 
     generationFailed: (agent, failure) => probation.failed(agent, failure),
+    safeMode: (agent) => ledger.find(agent)?.safeMode ?? null,
+    leaveSafeMode: (agent, reason) => probation.leaveSafeMode(agent, reason),
 
     async recover() {
       await ensureProfile()

@@ -56,11 +56,20 @@ export interface ActivationRecord {
   steps: number
 }
 
+/** The operator's turn: what the kernel could fall back to has failed too. */
+export interface SafeMode {
+  activation: number
+  reason: string
+  at: number
+}
+
 export interface AgentState {
   agent: string
   tasks: readonly { task: string; unit: string | null }[]
   proposals: readonly ProposalRecord[]
   activations: readonly ActivationRecord[]
+  /** Since when, and why, no executor of this agent is started; null: they are. */
+  safeMode: SafeMode | null
   /** How each revision was last authorised. */
   authorised: ReadonlyMap<string, EventData<'revision.authorised'>['by']>
 }
@@ -83,10 +92,12 @@ export const policyKinds = [
   'revision.activation-failed',
   'revision.confirmed',
   'revision.rolled-back',
+  'executor.escalated',
+  'agent.released',
 ] as const satisfies readonly EventKind[]
 
 export function newAgent(agent: string): AgentState {
-  return { agent, tasks: [], proposals: [], activations: [], authorised: new Map() }
+  return { agent, tasks: [], proposals: [], activations: [], safeMode: null, authorised: new Map() }
 }
 
 /** The state after one more event of this agent. Events of other kinds leave it as it is. */
@@ -136,6 +147,14 @@ export function advance(state: AgentState, event: Event): AgentState {
       const next = withActivation(state, from.activation, { state: 'rolled-back', reason })
       return proposal === null ? next : withProposal(next, proposal, { state: 'rolled-back', reason })
     }
+    case 'executor.escalated':
+      if (event.data.to !== 'safe-mode') return state
+      return {
+        ...state,
+        safeMode: { activation: activeOf(state)?.activation ?? 0, reason: event.data.reason, at: event.at },
+      }
+    case 'agent.released':
+      return { ...state, safeMode: null }
     case 'model.called':
       return called(state, event)
     default:
@@ -188,7 +207,8 @@ function activated(state: AgentState, { seq, at, data }: Event<'revision.activat
   const past = state.activations.map((one) =>
     one.state === 'rolled-back' || one.state === 'past' ? one : { ...one, state: 'past' as const },
   )
-  const next: AgentState = { ...state, activations: [...past, row] }
+  // Another revision is what the operator chose: safe mode was about the one before.
+  const next: AgentState = { ...state, activations: [...past, row], safeMode: null }
   // A proposal whose probation was cut short by another activation has been accepted all the same.
   const settled = next.proposals.map((one) => (one.state === 'probation' ? { ...one, state: 'active' as const } : one))
   if (proposal === null) return { ...next, proposals: settled }

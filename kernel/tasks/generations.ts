@@ -9,18 +9,29 @@ export type Next =
   /** Look again after this many ms: the active revision may be another by then. */
   | { kind: 'again'; delayMs: number }
   | { kind: 'give-up'; reason: string }
+  | { kind: 'safe-mode'; reason: string }
 
 interface Parts {
   guardian: Guardian
   executors: Executors
 }
 
-/** Starts the active revision; where it does not come up, the guardian decides what follows. */
-export async function startActive({ guardian, executors }: Parts, agent: string, task: TaskContext): Promise<Next> {
+/**
+ * Starts the active revision; where it does not come up, the guardian decides what follows.
+ * @throws KernelError `cancelled` (the signal), and what no revision is to blame for.
+ */
+export async function startActive(
+  { guardian, executors }: Parts,
+  agent: string,
+  task: TaskContext,
+  signal: AbortSignal,
+): Promise<Next> {
+  const safe = guardian.safeMode(agent)
+  if (safe !== null) return { kind: 'safe-mode', reason: safe.reason }
   const active = await guardian.active(agent)
   if (active === null) throw new KernelError('internal', `agent ${agent} has no active revision`)
   try {
-    return { kind: 'run', generation: await executors.start({ agent, run: 'task', ...active, task }) }
+    return { kind: 'run', generation: await executors.start({ agent, run: 'task', ...active, task, signal }) }
   } catch (error) {
     if (!(error instanceof KernelError) || error.code !== 'unavailable' || error.details?.stage === undefined)
       throw error
@@ -48,15 +59,41 @@ export async function afterEnd(
   return decide(guardian, agent, { task, activation, revision, kind: 'crash', detail })
 }
 
+/** Its turns failed again and again, for no reason of the model's. */
+export function afterFailedTurns(
+  { guardian }: Parts,
+  agent: string,
+  task: string,
+  { activation, revision }: Generation,
+  detail: string,
+): Promise<Next> {
+  return decide(guardian, agent, { task, activation, revision, kind: 'failed-turns', detail })
+}
+
 async function decide(
   guardian: Guardian,
   agent: string,
   failure: Parameters<Guardian['generationFailed']>[1],
 ): Promise<Next> {
   const decision = await guardian.generationFailed(agent, failure)
-  return decision.action === 'give-up'
-    ? { kind: 'give-up', reason: decision.reason }
-    : { kind: 'again', delayMs: decision.delayMs }
+  switch (decision.action) {
+    case 'give-up':
+    case 'safe-mode':
+      return { kind: decision.action, reason: decision.reason }
+    case 'restart':
+    case 'replaced':
+      return { kind: 'again', delayMs: decision.delayMs }
+  }
+}
+
+/** Resolves with the promise, at the latest after `ms`. */
+export async function within(promise: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([promise, late])
+  clearTimeout(timer)
 }
 
 /** @throws KernelError `unavailable`, with the reason and the one command that mends it. */

@@ -12,6 +12,25 @@ export interface Grade {
   error: string | null
 }
 
+/** A grade that cannot be had says why, and keeps no task from ending. `save` gives the world's whole state. */
+export async function gradeFinal(
+  provider: SandboxProvider,
+  pack: Pack,
+  folders: TaskFolders,
+  label: string,
+  save: () => Promise<string | null>,
+  signal: AbortSignal,
+): Promise<Grade | null> {
+  try {
+    // Nothing of the agent's goes on while its work is measured.
+    await provider.killAll(label)
+    return await grade(provider, pack, folders, label, await save(), signal)
+  } catch (error) {
+    const why = signal.aborted ? 'the app was closed while the grader ran' : (error as Error).message
+    return { reward: null, details: { exitCode: null, output: '' }, error: why }
+  }
+}
+
 /**
  * Runs the pack's tests in a fresh box on a copy of the final state, the tests added after. `world` is the measured state of
  * the world, put beside the tests. Call it only when no box of the task runs. Null: the pack has no grader.

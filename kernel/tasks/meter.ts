@@ -117,10 +117,17 @@ export class Meter {
     return null
   }
 
-  /** Asks the world; appends what changed, under the step that brought it. */
+  /**
+   * Asks the world; appends what changed, under the step that brought it.
+   * @throws KernelError `unavailable`, details { lacks: 'world' }: it is gone and does not start again; its last words are in the text.
+   */
   async measure(): Promise<void> {
     if (this.#world === null) return
-    const probe = await this.#probe()
+    const probe = await this.#probe().catch((error: unknown) => {
+      if (!(error instanceof KernelError) || error.code !== 'unavailable') throw error
+      const text = `its world will not come back: ${error.message}`
+      throw new KernelError('unavailable', text, { cause: error, details: { lacks: 'world' } })
+    })
     if (this.progress !== null && this.progress.value === probe.value && this.progress.goal === probe.goal) return
     this.progress = { value: probe.value, goal: probe.goal, unit: probe.unit, source: 'measured' }
     const { agent, task } = this.#task

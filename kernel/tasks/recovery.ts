@@ -1,5 +1,5 @@
 import type { History, ReadOptions } from '../history/history.ts'
-import { draft, type Event, type EventDraft, type EventKind } from '../wire/events.ts'
+import { draft, type Event, type EventData, type EventDraft, type EventKind } from '../wire/events.ts'
 import type { MeterState } from './meter.ts'
 
 const endKinds = ['executor.stopped', 'executor.crashed', 'executor.hung'] as const satisfies EventKind[]
@@ -84,7 +84,7 @@ export async function leftOpen(
   history: History,
   agent: string,
   task: string,
-): Promise<{ pausedFor: string | null; question: string | null }> {
+): Promise<{ paused: EventData<'task.paused'> | null; question: string | null }> {
   const latest = <K extends EventKind>(kind: K) => history.latest({ agent }, kind, { task })
   const [paused, resumed, asked, answered, steered] = await Promise.all([
     latest('task.paused'),
@@ -95,7 +95,7 @@ export async function leftOpen(
   ])
   const said = Math.max(answered?.seq ?? 0, steered?.seq ?? 0)
   return {
-    pausedFor: paused !== null && paused.seq > (resumed?.seq ?? 0) ? paused.data.reason : null,
+    paused: paused !== null && paused.seq > (resumed?.seq ?? 0) ? paused.data : null,
     question: asked !== null && asked.seq > said ? asked.data.question : null,
   }
 }
@@ -107,20 +107,35 @@ export async function knownSpend(history: History, task: string): Promise<number
   return costs.reduce<number>((sum, cost) => sum + (cost ?? dearest), 0)
 }
 
-/** How long the turns of a task have run, ms, by the times of their events: the time between hosts is no work. */
+/**
+ * How long the turns of a task have run, ms: the time between hosts is no work. Of a turn that a kill cut there are only the
+ * times of its events, and what the wall clock did in between: it counts as no longer than it could have lasted.
+ */
 async function workedMs(history: History, agent: string, task: string): Promise<number> {
   let worked = 0
-  let from: number | null = null
+  let turn: Event<'turn.started'> | null = null
   for await (const event of every(history, agent, task, { kinds: ['turn.started', 'turn.ended'] })) {
-    if (event.kind === 'turn.started') from = event.at
-    if (event.kind !== 'turn.ended' || from === null) continue
-    const wasCut = event.data.outcome === 'interrupted'
-    const until = wasCut ? await lastWork(history, agent, task, event.seq) : event.at
-    worked += Math.max(0, until - from)
-    from = null
+    if (event.kind === 'turn.started') turn = event
+    if (event.kind !== 'turn.ended' || turn === null) continue
+    worked += event.data.durationMs ?? (await estimatedMs(history, agent, task, turn, event))
+    turn = null
   }
   return worked
 }
+
+async function estimatedMs(
+  history: History,
+  agent: string,
+  task: string,
+  from: Event<'turn.started'>,
+  end: Event<'turn.ended'>,
+): Promise<number> {
+  const until = end.data.outcome === 'interrupted' ? await lastWork(history, agent, task, end.seq) : end.at
+  return Math.min(Math.max(0, until - from.at), from.data.maxMs + overtimeMs)
+}
+
+/** A turn is cancelled when it has run so long beyond its time. */
+const overtimeMs = 60_000
 
 async function lastWork(history: History, agent: string, task: string, before: number): Promise<number> {
   const { events } = await history.read({ agent }, { task, before, kinds: workKinds, order: 'desc', limit: 1 })

@@ -9,7 +9,8 @@ import { requireBox } from './generations.ts'
 import { type Pack, readPack } from './pack.ts'
 import { type TaskRecord, TaskRecords } from './projection.ts'
 import { closeOpenWork } from './recovery.ts'
-import { Run, type RunParts } from './run.ts'
+import { inSafeMode, Run } from './run.ts'
+import type { RunParts } from './run-parts.ts'
 import type { TaskState, Tasks } from './tasks.ts'
 
 export interface TasksParts extends RunParts {
@@ -140,6 +141,8 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       )
     const model = chooseModel(request)
     const approve = request.approve ?? 'none'
+    const safe = parts.guardian.safeMode(agent)
+    if (safe !== null) throw new KernelError('conflict', inSafeMode(agent, safe.reason))
     if (approve === 'all' && !model.simulated && request.unattended !== true) {
       throw new KernelError('forbidden', 'approving every proposal unread with a real model needs --unattended')
     }
@@ -291,6 +294,9 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     },
     async proceed() {
       for (const record of records.all()) {
+    async released(agent) {
+      await Promise.all([...runs.values()].filter((run) => run.agent === agent).map((run) => run.released()))
+    },
         if (record.finished === null && !runs.has(record.task)) await takeUp(record)
       }
     },

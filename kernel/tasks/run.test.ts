@@ -3,7 +3,6 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { KernelError } from '../errors.ts'
 import { modelCalled } from '../testing/guardian.ts'
 import { openRunBench, type RunBench, revision, untilAsked, yielded } from '../testing/run.ts'
-import { draft } from '../wire/events.ts'
 
 let bench: RunBench
 const rejections: unknown[] = []
@@ -200,29 +199,6 @@ describe('a task', () => {
     expect(await bench.events(['turn.started'])).toHaveLength(3)
   })
 
-  it('waits longer for a model that cannot be reached, and goes on when it can', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    bench = await openRunBench(async (turn, nth) => {
-      await turn.step()
-      if (nth === 10) await turn.task.complete('there at last')
-      if (nth === 10) return yielded()
-      const header = { actor: 'kernel', agent: 'a', task: 'T-1', run: 'task', turn: turn.params.turn } as const
-      const attempt = {
-        attempt: 1,
-        model: 'm',
-        status: 'failed',
-        httpStatus: 503,
-        error: 'down',
-        durationMs: 1,
-      } as const
-      const spent = { usage: null, usageSource: 'none', costNanoUsd: null } as const
-      await bench.open.history.append([draft('model.attempted', { ...attempt, ...spent }, header)])
-      return { outcome: 'failed', reason: 'unavailable: down', steps: 1 }
-    })
-    const task = await bench.run()
-    expect(await hurried(bench.tasks.ended(task))).toMatchObject({ outcome: 'claimed', reason: 'there at last' })
-  })
-
   it('goes on with a new executor after a crash, and fails where the guardian gives up', async () => {
     bench = await openRunBench(async (turn, nth) => {
       await turn.step()
@@ -233,9 +209,9 @@ describe('a task', () => {
     const task = await bench.run()
     await bench.until('note.added', 3)
     expect(bench.generations).toHaveLength(3)
-    bench.decision = { action: 'give-up', reason: 'safe mode: it crashes' }
+    bench.decision = { action: 'give-up', reason: 'it crashes' }
     bench.generations[2]?.crash()
-    expect(await bench.tasks.ended(task)).toMatchObject({ outcome: 'failed', reason: 'safe mode: it crashes' })
+    expect(await bench.tasks.ended(task)).toMatchObject({ outcome: 'failed', reason: 'it crashes' })
   })
 
   it('is out of budget at its last step, before anything is sent', async () => {
@@ -375,8 +351,8 @@ describe('what a task lacks', () => {
     bench.startError = new KernelError('unavailable', 'it did not start', {
       details: { stage: 'handshake', exitCode: null, timedOut: false },
     })
-    bench.decision = { action: 'give-up', reason: 'safe mode' }
+    bench.decision = { action: 'give-up', reason: 'again and again' }
     await bench.run()
-    expect(await bench.tasks.ended('T-1')).toMatchObject({ outcome: 'failed', reason: 'safe mode' })
+    expect(await bench.tasks.ended('T-1')).toMatchObject({ outcome: 'failed', reason: 'again and again' })
   })
 })

@@ -1,65 +1,19 @@
-import type { Clock } from '../clock.ts'
 import { KernelError } from '../errors.ts'
-import type { Executors, Generation, TaskContext, TurnEnd } from '../executor/executor.ts'
+import type { Generation, TaskContext, TurnEnd } from '../executor/executor.ts'
 import { failpoint } from '../failpoints.ts'
-import type { ActivationTarget, Guardian } from '../guardian/guardian.ts'
-import type { History } from '../history/history.ts'
-import type { Gateway } from '../models/models.ts'
-import type { Notices } from '../notices.ts'
-import type { SandboxProvider } from '../sandbox/sandbox.ts'
+import type { ActivationTarget } from '../guardian/guardian.ts'
 import { type Actor, draft, type EventData, type EventDraft, type EventKind, type ModelChoice } from '../wire/events.ts'
 import { type Endpoint, endpointEnv, endpointNote } from './endpoint-address.ts'
 import { createEndpoints, type Endpoints } from './endpoints.ts'
-import { createFolders, taskFolders } from './folders.ts'
-import { afterEnd, requireBox, startActive } from './generations.ts'
-import { type Grade, grade } from './grader.ts'
+import { FailedTurns } from './failed-turns.ts'
+import { taskFolders } from './folders.ts'
+import { afterEnd, afterFailedTurns, type Next, startActive, within } from './generations.ts'
+import { gradeFinal } from './grader.ts'
+import { Backoff, type Hold, holdNotice, holdNoticeId, Nap } from './hold.ts'
 import { Meter } from './meter.ts'
+import { openRun } from './opening.ts'
 import type { Pack } from './pack.ts'
-import { knownSpend, leftOpen, meterState } from './recovery.ts'
-
-/** What a run is made of; constructed by kernel.ts. */
-export interface RunParts {
-  history: History
-  gateway: Gateway
-  guardian: Guardian
-  executors: Executors
-  provider: SandboxProvider
-  clock: Clock
-  notices: Notices
-  boxesDir: string
-  turnLimits: { maxSteps: number; maxMs: number }
-  /** Where the model of this task answers now: a simulator's address changes from start to start. */
-  resolveModel(choice: ModelChoice, seed: number): Promise<ModelChoice>
-}
-
-export interface RunSpec {
-  task: string
-  agent: string
-  /** Of a task that was started: as it was kept then. */
-  pack: Pack
-  created: EventData<'task.created'>
-  /** False until task.started: the folders and /policy are then laid (again). */
-  started: boolean
-}
-
-export type RunState =
-  | 'starting'
-  | 'running'
-  | 'pausing'
-  | 'paused'
-  | 'waiting'
-  | 'stopping'
-  | 'interrupted'
-  | 'finished'
-
-/** How a task ended. */
-type Over = Pick<EventData<'task.finished'>, 'outcome' | 'reason'>
-
-/** How long a replacement, a pause or a stop waits for the step in hand before it is interrupted. */
-const drainMs = { replacement: 120_000, pause: 120_000, stop: 20_000, quit: 5_000 } as const
-/** Turns in a row that fail, or bring no step, until the task has failed. A model that cannot be reached gets about ten minutes. */
-const failedTurnsMax = { policy: 3, endpoint: 12 } as const
-const failedTurnWaitMaxMs = 60_000
+import { drainMs, type Over, quitMs, type RunParts, type RunSpec, type RunState } from './run-parts.ts'
 
 // Long because: the loop and the hand-over are one state machine; apart, their order could not be read.
 /** One running task: the loop of turns, and the hand-over from generation to generation. It ends by events, never by a throw. */
@@ -86,7 +40,13 @@ export class Run implements ActivationTarget {
   #isStarted: boolean
   /** The loop has ended, or is ending: nothing that is asked for changes that. */
   #isOver = false
-  #wake: () => void = () => {}
+  /** Why the kernel itself keeps it paused; null: it does not. */
+  #hold: Hold | null = null
+  readonly #backoff = new Backoff()
+  readonly #nap = new Nap()
+  readonly #failedTurns: FailedTurns
+  /** Aborts a start in progress. */
+  #start = new AbortController()
   #swap: { next: Generation; commit: () => Promise<void>; settle: (error: unknown) => void } | null = null
   #question: string | null = null
   #model: ModelChoice
@@ -101,6 +61,7 @@ export class Run implements ActivationTarget {
     this.#isStarted = spec.started
     this.#model = spec.created.model
     this.#meter = new Meter(parts, spec)
+    this.#failedTurns = new FailedTurns(parts.history, spec)
     this.#endpoints = createEndpoints({
       dir: this.#folders().endpoints,
       endpoints: spec.created.endpoints ?? [],
@@ -133,6 +94,7 @@ export class Run implements ActivationTarget {
         this.#question = question
       },
       nextStep: () => this.#meter.nextStep(),
+      refused: (reason) => this.#failedTurns.refused(this.#meter.turn, reason),
     }
   }
 
@@ -161,12 +123,24 @@ export class Run implements ActivationTarget {
     const handedOver = new Promise<void>((resolve, reject) => {
       this.#swap = { next, commit, settle: (error) => (error === null ? resolve() : reject(error)) }
     })
-    this.#wake()
+    this.#nap.wake()
     this.#drain('replacement')
     await handedOver
   }
 
+  /** Asked again while it waits for the safe point, the step in hand is interrupted. */
   async pause(by: 'operator' | 'kernel', reason: string): Promise<number> {
+    if (this.state === 'pausing') {
+      await this.#generation?.cancel('interrupted by the operator')
+      return this.#parts.history.head()?.seq ?? 0
+    }
+    if (this.#hold !== null && !this.#isOver) {
+      const seq = await this.#append('task.paused', { by, reason }, by)
+      this.#letGo()
+      this.reason = reason
+      this.#nap.wake()
+      return seq
+    }
     if (this.state !== 'starting' && this.state !== 'running' && this.state !== 'waiting')
       throw new KernelError('conflict', `${this.task} is ${this.state}: only a running task can be paused`)
     const seq = await this.#append('task.paused', { by, reason }, by)
@@ -175,7 +149,7 @@ export class Run implements ActivationTarget {
       this.#wanted = 'pause'
       this.state = 'pausing'
       this.reason = reason
-      this.#wake()
+      this.#interruptWait()
       this.#drain('pause')
     }
     return seq
@@ -184,14 +158,14 @@ export class Run implements ActivationTarget {
   async resume(): Promise<number> {
     if (this.state !== 'paused')
       throw new KernelError('conflict', `${this.task} is ${this.state}: only a paused task can be resumed`)
-    const seq = await this.#append('task.resumed', { by: 'operator' }, 'operator')
-    if (this.#wanted === 'pause' && !this.#isOver && !this.#isQuitting) {
-      this.#wanted = 'run'
-      this.state = 'starting'
-      this.reason = null
-      this.#wake()
-    }
-    return seq
+    const safe = this.#parts.guardian.safeMode(this.agent)
+    if (safe !== null) throw new KernelError('conflict', inSafeMode(this.agent, safe.reason))
+    return this.#resume('operator')
+  }
+
+  /** The operator has let the agent out of safe mode. */
+  async released(): Promise<void> {
+    if (this.#hold?.cause === 'safe-mode' && !this.#isOver) await this.#resume('operator')
   }
 
   async stop(): Promise<number> {
@@ -200,7 +174,7 @@ export class Run implements ActivationTarget {
       this.#wanted = 'stop'
       this.state = 'stopping'
       this.reason = stoppedBy
-      this.#wake()
+      this.#interruptWait()
       this.#drain('stop')
     }
     return this.#parts.history.head()?.seq ?? 0
@@ -210,10 +184,10 @@ export class Run implements ActivationTarget {
   async quit(): Promise<void> {
     this.#isQuitting = true
     if (!this.#isOver) this.state = 'stopping'
-    this.#wake()
+    this.#interruptWait()
     this.#drain('quit')
     const hurry = setTimeout(() => this.#hurry.abort(), drainMs.quit)
-    await this.ended
+    await within(this.ended, quitMs)
     clearTimeout(hurry)
   }
 
@@ -222,7 +196,7 @@ export class Run implements ActivationTarget {
     if (this.state === 'finished') throw new KernelError('conflict', `${this.task} has finished`)
     const seq = await this.#append(kind, { text }, 'operator')
     this.#question = null
-    this.#wake()
+    this.#nap.wake()
     return seq
   }
 
@@ -256,6 +230,7 @@ export class Run implements ActivationTarget {
 
   /** What cannot go on for want of a box, a world, an endpoint or a disk is not over: it goes on later. */
   async #fail(error: unknown): Promise<void> {
+    if (this.#isQuitting && this.#wanted !== 'stop') return this.#leave(null)
     const text = error instanceof Error ? error.message : String(error)
     const isWanting = error instanceof KernelError && error.code === 'unavailable'
     if (isWanting && this.#wanted !== 'stop') return this.#leave(text)
@@ -271,81 +246,71 @@ export class Run implements ActivationTarget {
   }
 
   async #open(): Promise<void> {
-    const { history, gateway, guardian, provider } = this.#parts
-    const { created } = this.#spec
-    const report = await provider.report()
-    requireBox(report)
-    const wasStarted = this.#isStarted
-    if (!wasStarted) {
-      this.#pack = await createFolders(this.#folders(), this.#pack)
-      await guardian.layPolicy(this.agent, this.box(), this.task)
-      failpoint('task:before-started')
-      await history.append([
-        this.#draft('sandbox.created', { provider: provider.name, detail: report.detail }),
-        this.#draft('task.started', {}),
-      ])
-      this.#isStarted = true
-    }
-    this.#model = await this.#parts.resolveModel(created.model, created.seed)
-    const totals = await history.totals({ task: this.task })
-    gateway.openBudget(this.task, {
-      limitNanoUsd: created.limits.budgetNanoUsd,
-      limitTokens: created.limits.budgetTokens,
-      spentNanoUsd: totals.costNanoUsd ?? (await knownSpend(history, this.task)),
-      spentTokens: totals.uncached + totals.cacheRead + totals.cacheWrite + totals.output,
+    const opened = await openRun(this.#parts, this.#spec, this.#meter, {
+      box: () => this.box(),
+      started: () => {
+        this.#isStarted = true
+      },
     })
-    await this.#meter.open(this.#pack, await meterState(history, this.agent, this.task))
-    if (!wasStarted) return
-    const { pausedFor, question } = await leftOpen(history, this.agent, this.task)
-    this.#question = question
-    if (pausedFor === null || this.#wanted !== 'run') return
+    this.#pack = opened.pack
+    this.#model = opened.model
+    this.#question = opened.question
+    const { paused } = opened
+    if (paused === null || this.#wanted !== 'run') return
     this.#wanted = 'pause'
-    this.reason = pausedFor
+    this.reason = paused.reason
+    if (paused.cause !== undefined) this.#keepFor({ cause: paused.cause, reason: paused.reason })
   }
 
   /** Turns until the task is over; null: leave it as it is. */
   async #turns(): Promise<Over | null> {
-    let failed = 0
     for (;;) {
-      if (this.#swap !== null) await this.#handOver()
-      if (this.#wanted === 'stop') return { outcome: 'stopped', reason: stoppedBy }
-      if (this.#isQuitting) return null
-      if (this.#wanted === 'pause') {
-        await this.#idle('paused')
-        continue
+      try {
+        const over = await this.#round()
+        if (over !== 'go-on') return over
+      } catch (error) {
+        const { code, details, message } = error as Partial<KernelError>
+        if (details?.lacks === 'world') await this.#holdFor({ cause: 'world', reason: message ?? '' })
+        // A start that was given up for what is asked for now.
+        else if (code !== 'cancelled' || !this.#isAsked) throw error
       }
-      if (this.#question !== null) {
-        await this.#idle('waiting')
-        continue
-      }
-      const limit = this.#meter.limitReached()
-      if (limit !== null) return { outcome: 'budget', reason: limit.reason }
-      if (this.#generation === null) {
-        await this.#endpoints.open()
-        const next = await startActive(this.#parts, this.agent, this.context())
-        if (next.kind === 'give-up') return { outcome: 'failed', reason: next.reason }
-        if (next.kind === 'again') await this.#sleep(next.delayMs)
-        else this.#generation = next.generation
-        // Something may have been asked for meanwhile.
-        continue
-      }
-      const generation = this.#generation
-      this.state = 'running'
-      const end = await this.#turn(generation)
-      const over = await this.#after(end, generation)
-      if (over === 'failed-turn') {
-        failed += 1
-        const said = end.reason ?? 'it ended without a step'
-        const isEndpoint = await this.#endpointFailed()
-        if (failed >= failedTurnsMax[isEndpoint ? 'endpoint' : 'policy'])
-          return { outcome: 'failed', reason: `${failed} turns in a row failed; the last said: ${said}` }
-        this.reason = `a turn failed and is tried again: ${said}`
-        await this.#sleep(Math.min(failedTurnWaitMaxMs, 1000 * 2 ** failed))
-      } else if (over === 'go-on') {
-        failed = 0
-      } else {
-        return over
-      }
+    }
+  }
+
+  async #round(): Promise<Over | 'go-on' | null> {
+    if (this.#swap !== null) await this.#handOver()
+    if (this.#wanted === 'stop') return { outcome: 'stopped', reason: stoppedBy }
+    if (this.#isQuitting) return null
+    if (this.#wanted === 'pause') return this.#idle('paused')
+    if (this.#question !== null) return this.#idle('waiting')
+    const limit = this.#meter.limitReached()
+    if (limit !== null) return { outcome: 'budget', reason: limit.reason }
+    if (this.#generation === null) {
+      await this.#endpoints.open()
+      await this.#meter.measure()
+      this.#start = new AbortController()
+      // Something may have been asked for meanwhile.
+      return this.#follow(await startActive(this.#parts, this.agent, this.context(), this.#start.signal))
+    }
+    const generation = this.#generation
+    this.state = 'running'
+    return this.#after(await this.#turn(generation), generation)
+  }
+
+  /** What a failure of the executor led to. */
+  async #follow(next: Next): Promise<Over | 'go-on'> {
+    switch (next.kind) {
+      case 'run':
+        this.#generation = next.generation
+        return 'go-on'
+      case 'again':
+        await this.#sleep(next.delayMs)
+        return 'go-on'
+      case 'safe-mode':
+        await this.#holdFor({ cause: 'safe-mode', reason: inSafeMode(this.agent, next.reason) })
+        return 'go-on'
+      case 'give-up':
+        return { outcome: 'failed', reason: next.reason }
     }
   }
 
@@ -356,36 +321,94 @@ export class Run implements ActivationTarget {
     return end
   }
 
-  async #after(end: TurnEnd, generation: Generation): Promise<Over | 'go-on' | 'failed-turn'> {
+  async #after(end: TurnEnd, generation: Generation): Promise<Over | 'go-on'> {
     const { accepted, hasWorld } = this.#meter
     if (accepted !== null) return { outcome: hasWorld ? 'completed' : 'claimed', reason: accepted }
     switch (end.outcome) {
       case 'budget':
         return { outcome: 'budget', reason: end.reason ?? 'a limit was reached' }
       case 'failed':
-        return 'failed-turn'
-      case 'interrupted': {
+        return this.#failed(end, generation)
+      case 'interrupted':
         this.#generation = null
-        const next = await afterEnd(this.#parts, this.agent, this.task, generation)
-        if (next.kind === 'give-up') return { outcome: 'failed', reason: next.reason }
-        if (next.kind === 'again') await this.#sleep(next.delayMs)
-        return 'go-on'
-      }
+        return this.#follow(await afterEnd(this.#parts, this.agent, this.task, generation))
       case 'yielded':
       case 'completed':
       case 'cancelled':
-        if (end.steps > 0) this.reason = null
         // A policy that returns at once, again and again, would fill history and do no work.
-        return end.steps > 0 || this.#isAsked || this.#question !== null ? 'go-on' : 'failed-turn'
+        if (end.steps === 0 && !this.#isAsked && this.#question === null) return this.#failed(end, generation)
+        if (end.steps === 0) return 'go-on'
+        this.reason = null
+        this.#failedTurns.reset()
+        this.#backoff.reset()
+        return 'go-on'
     }
   }
 
-  /** Whether the last call of this turn got no answer for a reason that may pass. */
-  async #endpointFailed(): Promise<boolean> {
-    const attempt = await this.#parts.history.latest({ agent: this.agent }, 'model.attempted', { task: this.task })
-    if (attempt === null || attempt.turn !== this.#meter.turn || attempt.data.status !== 'failed') return false
-    const { httpStatus } = attempt.data
-    return httpStatus === null || httpStatus === 408 || httpStatus === 429 || httpStatus >= 500
+  async #failed(end: TurnEnd, generation: Generation): Promise<Over | 'go-on'> {
+    const said = end.reason ?? 'it ended without a step'
+    const verdict = await this.#failedTurns.judge(this.#meter.turn)
+    switch (verdict.do) {
+      case 'hold':
+        await this.#holdFor(verdict.hold)
+        return 'go-on'
+      case 'again':
+        this.reason = `a turn failed and is tried again: ${said}`
+        await this.#sleep(verdict.delayMs)
+        return 'go-on'
+      case 'blame': {
+        await this.#rest()
+        const detail = `${verdict.turns} turns in a row failed; the last said: ${said}`
+        return this.#follow(await afterFailedTurns(this.#parts, this.agent, this.task, generation, detail))
+      }
+    }
+  }
+
+  // ---- what the kernel itself pauses for ----
+
+  async #holdFor(hold: Hold): Promise<void> {
+    if (this.#isAsked) return
+    await this.#append('task.paused', { by: 'kernel', reason: hold.reason, cause: hold.cause }, 'kernel')
+    if (this.#isAsked) return
+    this.#wanted = 'pause'
+    this.reason = hold.reason
+    this.#keepFor(hold)
+  }
+
+  #keepFor(hold: Hold): void {
+    this.#hold = hold
+    const notice = holdNotice(this.task, hold)
+    if (notice !== null) this.#parts.notices.raise(notice)
+  }
+
+  #letGo(): void {
+    this.#hold = null
+    this.#parts.notices.clear(holdNoticeId(this.task))
+  }
+
+  async #resume(by: 'operator' | 'kernel'): Promise<number> {
+    const seq = await this.#append('task.resumed', { by }, by)
+    if (this.#wanted === 'pause' && !this.#isOver && !this.#isQuitting) {
+      this.#wanted = 'run'
+      this.state = 'starting'
+      this.reason = null
+      this.#letGo()
+      this.#nap.wake()
+    }
+    return seq
+  }
+
+  /** Where the model answers now may be elsewhere than before. */
+  async #isAnswering(): Promise<boolean> {
+    const { created } = this.#spec
+    try {
+      const model = await this.#parts.resolveModel(created.model, created.seed)
+      if ((await this.#parts.endpointProblem(model)) !== null) return false
+      this.#model = model
+      return true
+    } catch {
+      return false
+    }
   }
 
   async #handOver(): Promise<void> {
@@ -401,18 +424,28 @@ export class Run implements ActivationTarget {
     const old = this.#generation
     this.#generation = swap.next
     swap.settle(null)
+    failpoint('hand-over:before-stop')
     await old?.stop(`replaced by r${swap.next.activation}`)
+    // The operator has chosen what runs instead.
+    if (this.#hold?.cause === 'safe-mode') await this.#resume('kernel')
   }
 
-  /** Waits, with no executor running, for something to change. */
-  async #idle(state: 'paused' | 'waiting'): Promise<void> {
-    await this.#rest()
+  /** Waits, with no executor running, for something to change. An endpoint is asked from time to time whether it answers again. */
+  async #idle(state: 'paused' | 'waiting'): Promise<'go-on'> {
     const wanted = this.#wanted
     const question = this.#question
+    await this.#rest()
     const isAsIs = () =>
       this.#wanted === wanted && this.#question === question && this.#swap === null && !this.#isQuitting
     if (isAsIs()) this.state = state
-    while (isAsIs()) await new Promise<void>((resolve) => (this.#wake = resolve))
+    while (isAsIs()) {
+      const hold = this.#hold
+      await this.#nap.sleep(hold?.cause === 'endpoint' ? this.#backoff.nextMs() : null)
+      if (hold?.cause !== 'endpoint' || !isAsIs() || this.#hold !== hold) continue
+      const isBack = await Promise.race([this.#isAnswering(), this.#nap.sleep(null).then(() => false)])
+      if (isBack && isAsIs() && this.#hold === hold) await this.#resume('kernel')
+    }
+    return 'go-on'
   }
 
   async #rest(): Promise<void> {
@@ -425,21 +458,23 @@ export class Run implements ActivationTarget {
   #endpointAnswers({ name, address }: Endpoint, why: string | null): void {
     const { notices } = this.#parts
     const id = `endpoint.${this.task}.${name}`
-    if (why === null) return notices.clear(id)
+    if (why === null) {
+      notices.clear(id)
+      return
+    }
     const text = `${this.task}: its endpoint ${name} (${address}) does not answer (${why}). The task goes on without it`
     notices.raise({ id, severity: 'warning', text, fix: `Start the service at ${address}`, task: this.task })
   }
 
   /** A wait that whatever is asked for cuts short. */
   async #sleep(ms: number): Promise<void> {
-    if (ms <= 0 || this.#isAsked) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.#wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+    if (ms > 0 && !this.#isAsked) await this.#nap.sleep(ms)
+  }
+
+  /** What is waited for is not wanted any more: a delay, or an executor that is still starting. */
+  #interruptWait(): void {
+    this.#nap.wake()
+    this.#start.abort()
   }
 
   get #isAsked(): boolean {
@@ -451,7 +486,8 @@ export class Run implements ActivationTarget {
     const generation = this.#generation
     const { turn } = this.#meter
     if (generation === null) return
-    const drained = generation.drain(reason, drainMs[reason]).then(async ({ interrupted }) => {
+    const waitMs = this.#parts.drainMs?.[reason] ?? drainMs[reason]
+    const drained = generation.drain(reason, waitMs).then(async ({ interrupted }) => {
       if (interrupted && this.#meter.turn === turn) await generation.cancel(`no safe point was reached: ${reason}`)
     })
     drained.catch(() => {})
@@ -463,28 +499,21 @@ export class Run implements ActivationTarget {
     this.#refuseSwap()
     await this.#rest()
     const drafts: EventDraft[] = []
-    const graded = this.#isStarted ? await this.#grade() : null
+    const folders = this.#folders()
+    const { provider } = this.#parts
+    failpoint('finish:before-grade')
+    const graded = this.#isStarted
+      ? await gradeFinal(provider, this.#pack, folders, this.task, () => this.#meter.save(), this.#hurry.signal)
+      : null
+    failpoint('finish:graded')
     if (graded !== null) drafts.push(this.#draft('task.graded', graded))
     const actor = outcome === 'stopped' ? 'operator' : 'kernel'
     drafts.push(this.#draft('task.finished', { outcome, reason, progress: this.#meter.progress }, { actor }))
     if (this.#isStarted) drafts.push(this.#draft('sandbox.destroyed', { reason: 'the task has finished' }))
     await this.#parts.history.append(drafts)
+    failpoint('finish:after-commit')
     this.state = 'finished'
     this.reason = reason
-  }
-
-  /** A grade that cannot be had is an event that says why, and keeps no task from ending. */
-  async #grade(): Promise<Grade | null> {
-    const { provider } = this.#parts
-    try {
-      // Nothing of the agent's goes on while its work is measured.
-      await provider.killAll(this.task)
-      const world = await this.#meter.save()
-      return await grade(provider, this.#pack, this.#folders(), this.task, world, this.#hurry.signal)
-    } catch (error) {
-      const why = this.#hurry.signal.aborted ? 'the app was closed while the grader ran' : (error as Error).message
-      return { reward: null, details: { exitCode: null, output: '' }, error: why }
-    }
   }
 
   #refuseSwap(): void {
@@ -498,6 +527,7 @@ export class Run implements ActivationTarget {
     await this.#meter.close().catch(() => {})
     await this.#parts.provider.killAll(this.task).catch(() => 0)
     this.#parts.gateway.closeBudget(this.task)
+    this.#parts.notices.clear(holdNoticeId(this.task))
   }
 
   #folders() {
@@ -518,6 +548,10 @@ export class Run implements ActivationTarget {
     if (event === undefined) throw new KernelError('internal', `${kind} was not appended`)
     return event.seq
   }
+}
+
+export function inSafeMode(agent: string, reason: string): string {
+  return `agent ${agent} is in safe mode, and no executor of it is started: ${reason}. Roll back, approve a mended proposal, or let it try again: exodesk leave-safe-mode --agent ${agent}`
 }
 
 const stoppedBy = 'stopped by the operator'

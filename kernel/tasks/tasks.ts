@@ -19,6 +19,8 @@ export interface Tasks {
   /** A paused task, or one that was left for want of something: it is tried again. */
   resume(task: string): Promise<{ seq: number }>
   /** For good; what is running comes to an end after this resolves, at the latest in 20 s and the grader's time. */
+  /** Tasks that were paused for the agent's safe mode go on. */
+  released(agent: string): Promise<void>
   stop(task: string): Promise<{ seq: number }>
   steer(task: string, text: string): Promise<{ seq: number }>
   answer(task: string, text: string): Promise<{ seq: number }>

@@ -204,4 +204,5 @@ function taskContext(boxesDir: string, instruction: unknown, nextStep: () => num
     ask: async () => undefined,
     nextStep: async () => nextStep(),
   }
+    refused: () => undefined,
 }

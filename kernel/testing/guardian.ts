@@ -291,6 +291,7 @@ export class StandInTask implements ActivationTarget {
       complete: async () => ({ accepted: false, message: 'not yet' }),
       ask: async () => undefined,
       nextStep: async () => 1,
+      refused: () => undefined,
     }
   }
 

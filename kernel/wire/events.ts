@@ -120,6 +120,8 @@ export const eventSchemas = {
 
   // agent, task
   'agent.created': z.strictObject({ name: text, revision: sha256 }),
+  /** The operator ended safe mode: executors of this agent may start again. */
+  'agent.released': z.strictObject({ reason: text }),
   'agent.forked': z.strictObject({ name: text, parent: z.strictObject({ agent: text, seq: count }), revision: sha256 }),
   'task.created': z.strictObject({
     title: text,
@@ -138,7 +140,12 @@ export const eventSchemas = {
     endpoints: z.array(z.strictObject({ name: text, address: text })).optional(),
   }),
   'task.started': empty,
-  'task.paused': z.strictObject({ reason: text, by: z.enum(['operator', 'kernel']) }),
+  'task.paused': z.strictObject({
+    reason: text,
+    by: z.enum(['operator', 'kernel']),
+    /** What the kernel waits for. After `endpoint` and `budget` it resumes by itself; the others need the operator. */
+    cause: z.enum(['endpoint', 'budget', 'model', 'world', 'safe-mode']).optional(),
+  }),
   'task.resumed': z.strictObject({ by: z.enum(['operator', 'kernel']) }),
   'task.steered': z.strictObject({ text }),
   'task.asked': z.strictObject({ question: text }),
@@ -157,6 +164,8 @@ export const eventSchemas = {
     outcome: z.enum(['yielded', 'completed', 'failed', 'cancelled', 'interrupted', 'budget']),
     reason: text.nullable(),
     steps: count,
+    /** By the monotonic clock, without what the host slept. Absent in older events. */
+    durationMs: count.optional(),
   }),
   'message.appended': z.strictObject({ role: z.enum(['assistant', 'summary']), text, keepFrom: count.optional() }),
   'note.added': z.strictObject({ text, topic: text.optional() }),
@@ -352,7 +361,7 @@ export const eventSchemas = {
   'revision.rolled-back': z.strictObject({
     from: z.strictObject({ activation, revision: sha256 }),
     to: z.strictObject({ activation, revision: sha256 }),
-    cause: z.enum(['operator', 'probation', 'crash', 'hang']),
+    cause: z.enum(['operator', 'probation', 'crash', 'hang', 'failed-turns']),
     proposal: proposal.nullable(),
     reason: text,
   }),

@@ -85,7 +85,7 @@ async function send(
   const stream = params.stream === true ? running.openStream(call, (error) => stalled.abort(error)) : null
   try {
     failpoint('model:before-send')
-    const given = await gateway.call({
+    const asked = gateway.call({
       agent,
       task: task.task,
       model: task.model,
@@ -104,6 +104,11 @@ async function send(
     return resultOf(running, answer, seq, call.signal.aborted ? call.signal.reason : stalled.signal.reason)
   } finally {
     stream?.abandon()
+    const given = await asked.catch((error: unknown) => {
+      // The provider's failures are answers: this one was never sent.
+      if (error instanceof KernelError && error.code === 'unavailable') task.refused(error.message)
+      throw error
+    })
     running.closeStream(call)
   }
 }
