@@ -71,6 +71,8 @@ export interface Vault {
    * @throws KernelError `not-found`, `forbidden` (another origin), `unavailable` (locked: says how to unlock).
    */
   take(name: string, baseUrl: string): Promise<string>
+  /** That there is such a key for that origin, locked or not. @throws KernelError `not-found`, `forbidden`, `unavailable`. */
+  require(name: string, baseUrl: string): Promise<void>
   /** Forgets what it holds open. */
   close(): void
 }

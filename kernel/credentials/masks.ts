@@ -18,6 +18,19 @@ export function createMasks(): Masks {
   }
 }
 
+/** Every string in it through `redact`; what needs no change stays the same object. */
+export function maskedValue<T>(value: T, redact: (text: string) => string): T {
+  if (typeof value === 'string') return redact(value) as T
+  if (Array.isArray(value)) {
+    const items = value.map((item) => maskedValue(item, redact))
+    return items.some((item, i) => item !== value[i]) ? (items as T) : value
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([name, item]) => [redact(name), maskedValue(item, redact)] as const)
+  const isSame = entries.every(([name, item]) => (value as Record<string, unknown>)[name] === item)
+  return isSame ? value : (Object.fromEntries(entries) as T)
+}
+
 /** A key as it may appear: plain, as JSON, URL-encoded, in hex, and in base64 at each of the three alignments that it can have there. */
 function formsOf(key: string): string[] {
   const hex = Buffer.from(key).toString('hex')

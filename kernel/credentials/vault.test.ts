@@ -180,6 +180,7 @@ describe('the vault', () => {
     ['a short key', 'main', 'sk', home, /shorter than 8/],
     ['a key with a line end', 'main', `${key}\nx`, home, /one line/],
     ['no URL', 'main', key, 'api.example.test', /not a base URL/],
+    ['a key in place of the URL', 'main', key, key, /not a base URL/],
     ['a URL with a password', 'main', key, 'https://me:pw@example.test', /leave them out/],
     ['plain http', 'main', key, 'http://example.test', /plain http/],
   ])('refuses %s with a text that does not repeat the key', async (_what, name, given, origin, message) => {

@@ -89,10 +89,18 @@ export function createVault({ file, sealers, masks, clock }: VaultOptions): Vaul
     }
   }
 
-  function find(content: VaultFile | null, name: string): Row {
+  function find(name: string): { content: VaultFile; row: Row } {
+    const content = readVaultFile(file)
     const row = content?.credentials.find((candidate) => candidate.name === name)
-    if (row !== undefined) return row
+    if (content !== null && row !== undefined) return { content, row }
     throw new KernelError('not-found', `There is no key named ${name}: exodesk key add ${name} --for BASE-URL`)
+  }
+
+  function wanted(name: string, baseUrl: string): { content: VaultFile; row: Row } {
+    const found = find(name)
+    const origin = originOf(baseUrl)
+    if (found.row.origin === origin) return found
+    throw new KernelError('forbidden', `The key ${name} is for ${found.row.origin} and is not sent to ${origin}.`)
   }
 
   return {
@@ -133,19 +141,13 @@ export function createVault({ file, sealers, masks, clock }: VaultOptions): Vaul
       }),
     remove: (name) =>
       inTurn(async () => {
-        const content = readVaultFile(file)
-        const gone = find(content, name)
-        if (content === null) return
+        const { content, row: gone } = find(name)
         writeVaultFile(file, { ...content, credentials: content.credentials.filter((row) => row !== gone) })
       }),
     take: (name, baseUrl) =>
       inTurn(async () => {
-        const content = readVaultFile(file)
-        const row = find(content, name)
-        const origin = originOf(baseUrl)
-        if (row.origin !== origin)
-          throw new KernelError('forbidden', `The key ${name} is for ${row.origin} and is not sent to ${origin}.`)
-        const plain = decrypt(await open(content as VaultFile), row.key, aboutOf(row))
+        const { content, row } = wanted(name, baseUrl)
+        const plain = decrypt(await open(content), row.key, aboutOf(row))
         if (plain === null)
           throw new KernelError('forbidden', `The sealed key ${name} was changed on disk: remove it and add it again.`)
         const key = plain.toString('utf8')
@@ -153,6 +155,9 @@ export function createVault({ file, sealers, masks, clock }: VaultOptions): Vaul
         masks.add(key)
         return key
       }),
+    async require(name, baseUrl) {
+      wanted(name, baseUrl)
+    },
     close() {
       vaultKey?.fill(0)
       vaultKey = null
@@ -178,7 +183,8 @@ function shown({ name, version, origin, sealedAt }: Row, sealer: Sealer['name'])
 /** @throws KernelError `invalid`, `forbidden`. */
 function originOf(baseUrl: string): string {
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
-    throw new KernelError('invalid', `${baseUrl} is not a base URL: give one such as https://api.openai.com/v1`)
+    // Not repeated: a key may have been put in its place.
+    throw new KernelError('invalid', 'That is not a base URL: give one such as https://api.openai.com/v1')
   const { origin, protocol, hostname, username, password } = new URL(baseUrl)
   if (username !== '' || password !== '')
     throw new KernelError('invalid', 'The base URL holds a user name or password: leave them out.')

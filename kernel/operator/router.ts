@@ -13,6 +13,7 @@ import {
   operatorContract,
   type PackRow,
 } from '../wire/operator.ts'
+import type { createCredentials } from './credentials.ts'
 
 /** What the operator contract is served from; put together by kernel.ts. */
 export interface OperatorParts {
@@ -22,6 +23,9 @@ export interface OperatorParts {
   tasks: Tasks
   packs(): Promise<PackRow[]>
   status(): Promise<HostStatus>
+  credentials: ReturnType<typeof createCredentials>
+  /** What a person wrote, with keys masked. */
+  typed(text: string, what: string): string
   /** Creates the agent with the starting policy where there is none of that name. */
   ensureAgent(agent: string): Promise<void>
   /** Called with the result of a verification that the operator asked for. */
@@ -52,7 +56,7 @@ function toOrpc(error: unknown): never {
 }
 
 export function createRouter(parts: OperatorParts) {
-  const { history, guardian, revisions, tasks } = parts
+  const { history, guardian, revisions, tasks, credentials, typed } = parts
   const os = implement(operatorContract)
     .$context<OperatorContext>()
     .use(async ({ next }) => {
@@ -94,6 +98,12 @@ export function createRouter(parts: OperatorParts) {
       }),
     },
     packs: { list: os.packs.list.handler(() => parts.packs()) },
+    credentials: {
+      status: os.credentials.status.handler(() => credentials.status()),
+      put: os.credentials.put.handler(({ input }) => credentials.put(input)),
+      remove: os.credentials.remove.handler(({ input }) => credentials.remove(input)),
+      unlock: os.credentials.unlock.handler(({ input }) => credentials.unlock(input)),
+    },
     agents: {
       list: os.agents.list.handler(async () => {
         const all = tasks.states()
@@ -122,8 +132,8 @@ export function createRouter(parts: OperatorParts) {
       pause: os.tasks.pause.handler(({ input }) => tasks.pause(input.task, 'operator', 'paused by the operator')),
       resume: os.tasks.resume.handler(({ input }) => tasks.resume(input.task)),
       stop: os.tasks.stop.handler(({ input }) => tasks.stop(input.task)),
-      steer: os.tasks.steer.handler(({ input }) => tasks.steer(input.task, input.text)),
-      answer: os.tasks.answer.handler(({ input }) => tasks.answer(input.task, input.text)),
+      steer: os.tasks.steer.handler(({ input }) => tasks.steer(input.task, typed(input.text, 'what you told the agent'))),
+      answer: os.tasks.answer.handler(({ input }) => tasks.answer(input.task, typed(input.text, 'your answer'))),
       series: os.tasks.series.handler(async ({ input }) => {
         const [steps, activations, task] = await Promise.all([
           history.steps(input.task),
@@ -205,11 +215,12 @@ export function createRouter(parts: OperatorParts) {
       get: os.proposals.get.handler(({ input }) => guardian.get(input.agent, input.proposal)),
       file: os.proposals.file.handler(({ input }) => guardian.file(input.agent, input.proposal, input.path)),
       view: os.proposals.view.handler(({ input }) => guardian.view(input.agent, input.proposal)),
-      approve: os.proposals.approve.handler(({ input }) => guardian.approve({ ...input, reason: input.reason ?? '' })),
-      reject: os.proposals.reject.handler(({ input }) => guardian.reject(input)),
+      approve: os.proposals.approve.handler(({ input }) => guardian.approve({ ...input, reason: typed(input.reason ?? '', 'your reason') })),
+      reject: os.proposals.reject.handler(({ input }) => guardian.reject({ ...input, reason: typed(input.reason, 'your reason') })),
       submit: os.proposals.submit.handler(async ({ input }) => {
         await parts.ensureAgent(input.agent)
-        return guardian.submit(input.agent, input.tree, input.why, input.claim ?? input.why.slice(0, 500))
+        const why = typed(input.why, 'why you propose it')
+        return guardian.submit(input.agent, input.tree, why, typed(input.claim ?? why.slice(0, 500), 'your claim'))
       }),
       withdraw: os.proposals.withdraw.handler(async ({ input }) => ({
         state: await guardian.withdraw(input.agent, input.proposal, 'operator'),
@@ -226,7 +237,7 @@ export function createRouter(parts: OperatorParts) {
         guardian.rollbackPreview(input.agent, input.activation),
       ),
       rollback: os.revisions.rollback.handler(({ input }) =>
-        guardian.rollback(input.agent, input.activation, input.expectActive, input.reason ?? ''),
+        guardian.rollback(input.agent, input.activation, input.expectActive, typed(input.reason ?? '', 'your reason')),
       ),
     },
     history: {

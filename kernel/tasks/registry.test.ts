@@ -73,6 +73,7 @@ describe('what is told of a task', () => {
         state: 'running',
         approve: 'none',
         simulated: true,
+        model: before[0]?.model,
         lastEventAt: before[0]?.lastEventAt,
       },
     ])

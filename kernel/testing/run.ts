@@ -148,7 +148,8 @@ export async function openRunBench(behaviour: Behaviour): Promise<RunBench> {
       turnLimits: { maxSteps: 50, maxMs: 60_000 },
       seed: async () => [],
       isSimulated: () => true,
-      requireKey: () => undefined,
+      requireKey: async () => undefined,
+      typed: (text) => text,
       endpointProblem: async () => bench.endpointProblem,
       resolveModel: async (choice) => {
         if (bench.modelError !== null) throw bench.modelError

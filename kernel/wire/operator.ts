@@ -11,6 +11,7 @@ import {
   taskLimitsSchema,
   tokenUsageSchema,
 } from './events.ts'
+import { credentialsContract } from './operator-credentials.ts'
 
 /**
  * The operator contract: everything a person or a script can see and do. One router serves it over a MessagePort (desktop),
@@ -236,6 +237,8 @@ export const runRequestSchema = z.strictObject({
   model: z.string().optional(),
   baseUrl: z.string().optional(),
   keyEnv: z.string().optional(),
+  /** Name of the sealed credential that holds the key, in place of `keyEnv`. */
+  credential: z.string().optional(),
   sandbox: z.enum(['docker', 'local']).optional(),
   approve: z.enum(['none', 'rules', 'all']).optional(),
   propose: z.boolean().optional(),
@@ -311,6 +314,7 @@ export const operatorContract = {
     pauseAll: oc.output(z.object({ paused: z.array(taskId) })),
   },
   packs: { list: oc.output(z.array(packSchema)) },
+  credentials: credentialsContract,
   agents: {
     list: oc.output(
       z.array(

@@ -181,8 +181,9 @@ async function record(
     place,
   )
   const drafts: EventDraft[] = [called, ...(await running.memory.calls.called(toolCalls(output), stored.id, place))]
-  if (task.model.keyEnv !== null && answer.attempts > 0) {
-    drafts.push(draft('credential.used', { credential: task.model.keyEnv, model: task.model.name }, place))
+  const credential = task.model.credential ?? task.model.keyEnv
+  if (credential !== null && answer.attempts > 0) {
+    drafts.push(draft('credential.used', { credential, model: task.model.name }, place))
   }
   const [event] = await history.append(drafts)
   return event?.seq ?? 0
