@@ -4,12 +4,7 @@ import { createArtifacts } from './artifacts/store.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Sealer } from './credentials/credentials.ts'
 import { keysFromEnvironment } from './credentials/environment.ts'
-import { maskedGateway } from './credentials/masked-gateway.ts'
-import { maskedHistory } from './credentials/masked-history.ts'
 import { createMasks } from './credentials/masks.ts'
-import { createModelKeys } from './credentials/model-keys.ts'
-import { createVaultRecord } from './credentials/record.ts'
-import { createTyped } from './credentials/typed.ts'
 import { createVault } from './credentials/vault.ts'
 import { KernelError } from './errors.ts'
 import { createExecutors } from './executor/executors.ts'
@@ -19,13 +14,12 @@ import { openHistory } from './history/open.ts'
 import { createModelCards, parseModelCards } from './models/cards.ts'
 import { createGateway } from './models/gateway.ts'
 import { createPriceTable } from './models/prices.ts'
+import { endpointProblem } from './models/reachable.ts'
 import { createTokenCounter } from './models/tokens.ts'
 import { createNotices } from './notices.ts'
-import { createCredentials } from './operator/credentials.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
 import { type KernelResources, readSeed } from './resources.ts'
 import { createRevisions } from './revisions/tree.ts'
-import { endpointProblem } from './models/reachable.ts'
 import * as files from './sandbox/files.ts'
 import { intakePolicy, layPolicy } from './sandbox/intake.ts'
 import { localProvider } from './sandbox/local.ts'
@@ -74,8 +68,6 @@ export interface Kernel {
   readonly history: History
   readonly tasks: Tasks
   status(): Promise<HostStatus>
-  /** The text with every key that the kernel knows masked: for whatever a host writes to a screen or a file. */
-  redact(text: string): string
   /** Quit: running tasks are interrupted and go on at the next start. */
   close(): Promise<void>
 }
@@ -119,15 +111,13 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   const { resources } = config
   const lock = holdLock(config.dataDir)
   opened.push(() => lock.release())
-  const masks = createMasks()
-  const stored = await openHistory({
+  const history = await openHistory({
     dataDir: config.dataDir,
     clock,
     version: config.version,
     ...(resources.writer === undefined ? {} : { writerUrl: resources.writer }),
   })
-  opened.push(() => stored.close())
-  const history = maskedHistory(stored, masks)
+  opened.push(() => history.close())
   await mkdir(boxesDir, { recursive: true }).catch(async (error: Error) => {
     await history.close()
     lock.release()
@@ -138,6 +128,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   ])
   opened.push(() => provider.close())
   const cards = createModelCards()
+  const masks = createMasks()
   const keys = keysFromEnvironment(config.env, masks)
   const vault = createVault({
     file: join(config.dataDir, 'credentials.json'),
@@ -146,20 +137,19 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     clock,
   })
   opened.push(() => vault.close())
-  const record = createVaultRecord(history, vault)
-  const modelKeys = createModelKeys(keys, vault, notices)
-  const typed = createTyped(masks, notices)
   const counter = createTokenCounter()
-  const open = createGateway({
+  const gateway = createGateway({
     clock,
     prices: createPriceTable({ cards }),
     cards,
     counter,
-    keys: modelKeys.take,
+    keys: async ({ credential, baseUrl, keyEnv }) => {
+      if (credential !== undefined) return vault.take(credential, baseUrl)
+      return keyEnv === null ? null : keys.get(keyEnv)
+    },
     redact: masks.redact,
     keyStart: masks.keyStart,
   })
-  const gateway = maskedGateway(open, masks)
   const artifacts = createArtifacts({ history })
   const revisions = createRevisions({ history, boxesDir, wireSource: await readFile(resources.wire, 'utf8') })
   const executors = createExecutors({
@@ -182,6 +172,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     clock,
     executors: () => executors,
     intake: { intakePolicy, layPolicy },
+    notices,
     probationSteps: config.probationSteps ?? 10,
   })
   opened.push(() => guardian.close())
@@ -199,14 +190,16 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     turnLimits: config.turnLimits ?? { maxSteps: 50, maxMs: 30 * 60_000 },
     seed: () => readSeed(resources.seed),
     isSimulated: (name) => simulatedNames.has(name),
-    requireKey: modelKeys.require,
-    typed,
+    requireKey(variable) {
+      if (keys.get(variable) === null)
+        throw new KernelError(
+          'unavailable',
+          `the environment variable ${variable} holds no key: set it and start the app again`,
+        )
+    },
     endpointProblem,
     async resolveModel(choice, seed) {
-      if (!choice.simulated) {
-        await modelKeys.ready(choice)
-        return choice
-      }
+      if (!choice.simulated) return choice
       try {
         const { origin } = await config.simulator.start()
         const baseUrl = `${origin}/seed/${seed}/v1`
@@ -235,11 +228,6 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
         { actor: 'kernel' },
       ),
     ])
-    // Keys that tasks of an earlier start were given are known from the beginning on.
-    for (const { model } of tasks.states()) await modelKeys.require(model).catch(() => {})
-    await record('kernel').catch(({ message }: Error) =>
-      notices.raise({ id: 'credentials', severity: 'warning', text: message, fix: null, task: null }),
-    )
     recovered = await recover()
     if (config.proceed ?? true) await tasks.proceed()
   }
@@ -310,8 +298,6 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     revisions,
     tasks,
     packs: () => packRows(resources, provider),
-    credentials: createCredentials({ vault, history, tasks, record, proceeds: config.proceed ?? true }),
-    typed,
     status,
     ensureAgent: async (agent) => {
       if ((await guardian.active(agent)) === null) await guardian.createAgent(agent, await readSeed(resources.seed))
@@ -326,7 +312,6 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     history,
     tasks,
     status,
-    redact: masks.redact,
     close: () => closeAll(opened),
   }
 }

@@ -19,10 +19,8 @@ export interface TasksParts extends RunParts {
   /** The starting policy of an agent created at first use. */
   seed: () => Promise<TreeFile[]>
   isSimulated: (model: string) => boolean
-  /** @throws KernelError where there is no such key for this model, or it is for another origin; it may be locked. */
-  requireKey: (model: ModelChoice) => Promise<void>
-  /** What a person wrote, with keys masked. */
-  typed: (text: string, what: string) => string
+  /** @throws KernelError `unavailable` where the named variable holds no key. */
+  requireKey: (variable: string) => void
 }
 
 type Figures = Pick<TaskSummary, 'progress' | 'totals'> & { ran: { activation: number; revision: string } | undefined }
@@ -141,11 +139,10 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
         'conflict',
         `agent ${agent} has a task that is not over, ${busy.task}: stop it first, or name another agent`,
       )
-    const model = chooseModel(request)
-    await parts.requireKey(model)
-    const approve = request.approve ?? 'none'
     const safe = parts.guardian.safeMode(agent)
     if (safe !== null) throw new KernelError('conflict', inSafeMode(agent, safe.reason))
+    const model = chooseModel(request)
+    const approve = request.approve ?? 'none'
     if (approve === 'all' && !model.simulated && request.unattended !== true) {
       throw new KernelError('forbidden', 'approving every proposal unread with a real model needs --unattended')
     }
@@ -153,7 +150,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     const created: EventData<'task.created'> = {
       title: pack.name,
       pack: pack.dir,
-      instruction: parts.typed(pack.instruction, `the instruction of ${request.pack}`),
+      instruction: pack.instruction,
       model,
       sandbox: parts.provider.name,
       limits: {
@@ -201,12 +198,9 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     const baseUrl = request.baseUrl ?? openAi.baseUrl
     if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
       throw new KernelError('invalid', `${baseUrl} is not a base URL: give one such as ${openAi.baseUrl}`)
-    const { credential } = request
-    if (credential !== undefined && request.keyEnv !== undefined)
-      throw new KernelError('invalid', 'a key comes from a sealed credential or from the environment: name one of them')
-    const isOpenAi = request.baseUrl === undefined && credential === undefined
-    const keyEnv = request.keyEnv ?? (isOpenAi ? openAi.keyEnv : null)
-    return { name, api: 'responses', baseUrl, keyEnv, ...(credential && { credential }), simulated: false }
+    const keyEnv = request.keyEnv ?? (request.baseUrl === undefined ? openAi.keyEnv : null)
+    if (keyEnv !== null) parts.requireKey(keyEnv)
+    return { name, api: 'responses', baseUrl, keyEnv, simulated: false }
   }
 
   /** From history's roll-ups; asked for again only when the task has had an event since. */
@@ -231,7 +225,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       record.finished !== null
         ? 'finished'
         : (runs.get(task)?.state ?? (record.isPaused && !left.has(task) ? 'paused' : 'interrupted'))
-    return { task, agent, state, approve: created.approve, lastEventAt, simulated: created.model.simulated, model: created.model }
+    return { task, agent, state, approve: created.approve, lastEventAt, simulated: created.model.simulated }
   }
 
   async function summary(record: TaskRecord): Promise<TaskSummary> {
@@ -286,6 +280,9 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       }
     },
     progress: async (task) => (await parts.history.totals({ task: need(task).task })).progress,
+    async released(agent) {
+      await Promise.all([...runs.values()].filter((run) => run.agent === agent).map((run) => run.released()))
+    },
     async recover() {
       const recovered = { openCallsClosed: 0, turnsInterrupted: 0, tasks: [] as string[], resting: [] as string[] }
       for (const record of records.all()) {
@@ -300,9 +297,6 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     },
     async proceed() {
       for (const record of records.all()) {
-    async released(agent) {
-      await Promise.all([...runs.values()].filter((run) => run.agent === agent).map((run) => run.released()))
-    },
         if (record.finished === null && !runs.has(record.task)) await takeUp(record)
       }
     },

@@ -1,10 +1,9 @@
-import type { ModelChoice, Progress } from '../wire/events.ts'
+import type { Progress } from '../wire/events.ts'
 import type { RunRequest, TaskSummary } from '../wire/operator.ts'
 
 /** What is known of a task without asking history. */
 export type TaskState = Pick<TaskSummary, 'task' | 'agent' | 'state' | 'approve' | 'lastEventAt'> & {
   simulated: boolean
-  model: ModelChoice
 }
 
 /** Tasks and their runs: sandbox, executor with the agent's active revision, turns until complete, grading. One running task per agent. */
@@ -19,9 +18,9 @@ export interface Tasks {
   pause(task: string, by: 'operator' | 'kernel', reason: string): Promise<{ seq: number }>
   /** A paused task, or one that was left for want of something: it is tried again. */
   resume(task: string): Promise<{ seq: number }>
-  /** For good; what is running comes to an end after this resolves, at the latest in 20 s and the grader's time. */
   /** Tasks that were paused for the agent's safe mode go on. */
   released(agent: string): Promise<void>
+  /** For good; what is running comes to an end after this resolves, at the latest in 20 s and the grader's time. */
   stop(task: string): Promise<{ seq: number }>
   steer(task: string, text: string): Promise<{ seq: number }>
   answer(task: string, text: string): Promise<{ seq: number }>

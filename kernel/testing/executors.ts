@@ -203,6 +203,6 @@ function taskContext(boxesDir: string, instruction: unknown, nextStep: () => num
     complete: async (summary) => ({ accepted: summary === 'done', message: 'measured' }),
     ask: async () => undefined,
     nextStep: async () => nextStep(),
-  }
     refused: () => undefined,
+  }
 }
