@@ -19,8 +19,10 @@ export interface TasksParts extends RunParts {
   /** The starting policy of an agent created at first use. */
   seed: () => Promise<TreeFile[]>
   isSimulated: (model: string) => boolean
-  /** @throws KernelError `unavailable` where the named variable holds no key. */
-  requireKey: (variable: string) => void
+  /** @throws KernelError where there is no such key for this model, or it is for another origin; it may be locked. */
+  requireKey: (model: ModelChoice) => Promise<void>
+  /** What a person wrote, with keys masked. */
+  typed: (text: string, what: string) => string
 }
 
 type Figures = Pick<TaskSummary, 'progress' | 'totals'> & { ran: { activation: number; revision: string } | undefined }
@@ -142,6 +144,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     const safe = parts.guardian.safeMode(agent)
     if (safe !== null) throw new KernelError('conflict', inSafeMode(agent, safe.reason))
     const model = chooseModel(request)
+    await parts.requireKey(model)
     const approve = request.approve ?? 'none'
     if (approve === 'all' && !model.simulated && request.unattended !== true) {
       throw new KernelError('forbidden', 'approving every proposal unread with a real model needs --unattended')
@@ -150,7 +153,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     const created: EventData<'task.created'> = {
       title: pack.name,
       pack: pack.dir,
-      instruction: pack.instruction,
+      instruction: parts.typed(pack.instruction, `the instruction of ${request.pack}`),
       model,
       sandbox: parts.provider.name,
       limits: {
@@ -198,9 +201,12 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     const baseUrl = request.baseUrl ?? openAi.baseUrl
     if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
       throw new KernelError('invalid', `${baseUrl} is not a base URL: give one such as ${openAi.baseUrl}`)
-    const keyEnv = request.keyEnv ?? (request.baseUrl === undefined ? openAi.keyEnv : null)
-    if (keyEnv !== null) parts.requireKey(keyEnv)
-    return { name, api: 'responses', baseUrl, keyEnv, simulated: false }
+    const { credential } = request
+    if (credential !== undefined && request.keyEnv !== undefined)
+      throw new KernelError('invalid', 'a key comes from a sealed credential or from the environment: name one of them')
+    const isOpenAi = request.baseUrl === undefined && credential === undefined
+    const keyEnv = request.keyEnv ?? (isOpenAi ? openAi.keyEnv : null)
+    return { name, api: 'responses', baseUrl, keyEnv, ...(credential && { credential }), simulated: false }
   }
 
   /** From history's roll-ups; asked for again only when the task has had an event since. */
@@ -225,7 +231,15 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       record.finished !== null
         ? 'finished'
         : (runs.get(task)?.state ?? (record.isPaused && !left.has(task) ? 'paused' : 'interrupted'))
-    return { task, agent, state, approve: created.approve, lastEventAt, simulated: created.model.simulated }
+    return {
+      task,
+      agent,
+      state,
+      approve: created.approve,
+      lastEventAt,
+      simulated: created.model.simulated,
+      model: created.model,
+    }
   }
 
   async function summary(record: TaskRecord): Promise<TaskSummary> {
