@@ -4,7 +4,12 @@ import { createArtifacts } from './artifacts/store.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Sealer } from './credentials/credentials.ts'
 import { keysFromEnvironment } from './credentials/environment.ts'
+import { maskedGateway } from './credentials/masked-gateway.ts'
+import { maskedHistory } from './credentials/masked-history.ts'
 import { createMasks } from './credentials/masks.ts'
+import { createModelKeys } from './credentials/model-keys.ts'
+import { createVaultRecord } from './credentials/record.ts'
+import { createTyped } from './credentials/typed.ts'
 import { createVault } from './credentials/vault.ts'
 import { KernelError } from './errors.ts'
 import { createExecutors } from './executor/executors.ts'
@@ -14,12 +19,13 @@ import { openHistory } from './history/open.ts'
 import { createModelCards, parseModelCards } from './models/cards.ts'
 import { createGateway } from './models/gateway.ts'
 import { createPriceTable } from './models/prices.ts'
-import { endpointProblem } from './models/reachable.ts'
 import { createTokenCounter } from './models/tokens.ts'
 import { createNotices } from './notices.ts'
+import { createCredentials } from './operator/credentials.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
 import { type KernelResources, readSeed } from './resources.ts'
 import { createRevisions } from './revisions/tree.ts'
+import { endpointProblem } from './models/reachable.ts'
 import * as files from './sandbox/files.ts'
 import { intakePolicy, layPolicy } from './sandbox/intake.ts'
 import { localProvider } from './sandbox/local.ts'
@@ -68,6 +74,8 @@ export interface Kernel {
   readonly history: History
   readonly tasks: Tasks
   status(): Promise<HostStatus>
+  /** The text with every key that the kernel knows masked: for whatever a host writes to a screen or a file. */
+  redact(text: string): string
   /** Quit: running tasks are interrupted and go on at the next start. */
   close(): Promise<void>
 }
@@ -111,13 +119,15 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   const { resources } = config
   const lock = holdLock(config.dataDir)
   opened.push(() => lock.release())
-  const history = await openHistory({
+  const masks = createMasks()
+  const stored = await openHistory({
     dataDir: config.dataDir,
     clock,
     version: config.version,
     ...(resources.writer === undefined ? {} : { writerUrl: resources.writer }),
   })
-  opened.push(() => history.close())
+  opened.push(() => stored.close())
+  const history = maskedHistory(stored, masks)
   await mkdir(boxesDir, { recursive: true }).catch(async (error: Error) => {
     await history.close()
     lock.release()
@@ -128,7 +138,6 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   ])
   opened.push(() => provider.close())
   const cards = createModelCards()
-  const masks = createMasks()
   const keys = keysFromEnvironment(config.env, masks)
   const vault = createVault({
     file: join(config.dataDir, 'credentials.json'),
@@ -137,19 +146,20 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     clock,
   })
   opened.push(() => vault.close())
+  const record = createVaultRecord(history, vault)
+  const modelKeys = createModelKeys(keys, vault, notices)
+  const typed = createTyped(masks, notices)
   const counter = createTokenCounter()
-  const gateway = createGateway({
+  const open = createGateway({
     clock,
     prices: createPriceTable({ cards }),
     cards,
     counter,
-    keys: async ({ credential, baseUrl, keyEnv }) => {
-      if (credential !== undefined) return vault.take(credential, baseUrl)
-      return keyEnv === null ? null : keys.get(keyEnv)
-    },
+    keys: modelKeys.take,
     redact: masks.redact,
     keyStart: masks.keyStart,
   })
+  const gateway = maskedGateway(open, masks)
   const artifacts = createArtifacts({ history })
   const revisions = createRevisions({ history, boxesDir, wireSource: await readFile(resources.wire, 'utf8') })
   const executors = createExecutors({
@@ -190,16 +200,14 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     turnLimits: config.turnLimits ?? { maxSteps: 50, maxMs: 30 * 60_000 },
     seed: () => readSeed(resources.seed),
     isSimulated: (name) => simulatedNames.has(name),
-    requireKey(variable) {
-      if (keys.get(variable) === null)
-        throw new KernelError(
-          'unavailable',
-          `the environment variable ${variable} holds no key: set it and start the app again`,
-        )
-    },
+    requireKey: modelKeys.require,
+    typed,
     endpointProblem,
     async resolveModel(choice, seed) {
-      if (!choice.simulated) return choice
+      if (!choice.simulated) {
+        await modelKeys.ready(choice)
+        return choice
+      }
       try {
         const { origin } = await config.simulator.start()
         const baseUrl = `${origin}/seed/${seed}/v1`
@@ -228,6 +236,11 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
         { actor: 'kernel' },
       ),
     ])
+    // Keys that tasks of an earlier start were given are known from the beginning on.
+    for (const { model } of tasks.states()) await modelKeys.require(model).catch(() => {})
+    await record('kernel').catch(({ message }: Error) =>
+      notices.raise({ id: 'credentials', severity: 'warning', text: message, fix: null, task: null }),
+    )
     recovered = await recover()
     if (config.proceed ?? true) await tasks.proceed()
   }
@@ -298,6 +311,8 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     revisions,
     tasks,
     packs: () => packRows(resources, provider),
+    credentials: createCredentials({ vault, history, tasks, record, proceeds: config.proceed ?? true }),
+    typed,
     status,
     ensureAgent: async (agent) => {
       if ((await guardian.active(agent)) === null) await guardian.createAgent(agent, await readSeed(resources.seed))
@@ -312,6 +327,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     history,
     tasks,
     status,
+    redact: masks.redact,
     close: () => closeAll(opened),
   }
 }

@@ -1,9 +1,10 @@
-import type { Progress } from '../wire/events.ts'
+import type { ModelChoice, Progress } from '../wire/events.ts'
 import type { RunRequest, TaskSummary } from '../wire/operator.ts'
 
 /** What is known of a task without asking history. */
 export type TaskState = Pick<TaskSummary, 'task' | 'agent' | 'state' | 'approve' | 'lastEventAt'> & {
   simulated: boolean
+  model: ModelChoice
 }
 
 /** Tasks and their runs: sandbox, executor with the agent's active revision, turns until complete, grading. One running task per agent. */
