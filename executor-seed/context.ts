@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { Json, WireEvent } from '#wire'
-import { NUDGE } from './instructions.ts'
+import type { Json, ModelCallResult, WireEvent } from '#wire'
+import { apis } from './apis.ts'
+import { CUT_OFF, NUDGE } from './instructions.ts'
 import type { Kernel } from './kernel.ts'
 import { messageKinds, messageOf } from './messages.ts'
+import type { Answer, Api, Item } from './model.ts'
 
-/** One element of a request's input. */
-export type Item = { [key: string]: Json }
+type TokenUsage = ModelCallResult['usage']
 
 /** A step as the model sees it: its answer, what its calls gave, and what it was told afterwards. */
 interface Step {
@@ -15,6 +16,8 @@ interface Step {
   request: number | null
   /** Hashes of the answer's items. The kernel has them, so they are sent by reference. */
   answer: string[]
+  /** The answer was cut off before its end. */
+  cut: boolean
   /** By call id, in the order of the calls; null while a call is open. */
   results: Map<string, Item | null>
   messages: Item[]
@@ -39,16 +42,19 @@ export class Context {
   told = 0
   /** Tokens below which no summary is asked for, because the model wrote none lately. */
   noSummaryBelow = 0
+  readonly #api: Api
   readonly #task: Item
   #summary: Item | null = null
-  #steps: Step[] = [{ seq: 0, request: null, answer: [], results: new Map(), messages: [] }]
+  #steps: Step[] = []
   #unsent: Item[] = []
   /** Messages that no request has carried yet, by seq. */
   readonly #waiting = new Map<number, string>()
   #lastSeq = 0
 
-  constructor(taskMessage: string) {
+  constructor(taskMessage: string, api: Api) {
+    this.#api = api
     this.#task = message(taskMessage)
+    this.#addStep(0, [], false)
   }
 
   /** Results that no request has carried: the end of a turn hands them over, else nobody who rebuilds the context had them. */
@@ -63,7 +69,7 @@ export class Context {
   /** How many answers in a row, up to the last, called no tool and were followed by nothing but the nudge. */
   get idleAnswers(): number {
     const busy = this.#steps.findLastIndex(
-      (step) => step.seq === 0 || step.results.size > 0 || step.messages.length > 1,
+      (step) => step.seq === 0 || step.results.size > 0 || step.messages.length > 0,
     )
     return this.#steps.length - 1 - busy
   }
@@ -85,11 +91,11 @@ export class Context {
     return this.#steps.at(-count)?.seq ?? 0
   }
 
-  /** Adds a step: the model's answer, `call_id` of its calls in order. */
-  answered(seq: number, answer: readonly Item[], calls: readonly string[], tokens: number): void {
-    this.#addStep(seq, answer.map(hash), calls.length === 0)
-    for (const call of calls) this.#steps.at(-1)?.results.set(call, null)
-    this.tokens = tokens
+  /** Adds a step: the model's answer. */
+  answered({ seq, status, usage }: ModelCallResult, { items, calls }: Answer): void {
+    this.#addStep(seq, items.map(hash), status === 'incomplete')
+    for (const { id } of calls) this.#steps.at(-1)?.results.set(id, null)
+    this.tokens = tokensOf(usage)
     this.#unsent = []
   }
 
@@ -134,15 +140,10 @@ export class Context {
     const told = messageOf(event)
     if (told !== null) this.#waiting.set(seq, told)
     else if (kind === 'model.called' && (data.status === 'completed' || data.status === 'incomplete')) {
-      const output = data.output as { hash: string; type: string }[]
-      this.#addStep(
-        seq,
-        output.map((item) => item.hash),
-        !output.some((item) => item.type === 'function_call'),
-        Number(data.request),
-      )
-      const usage = data.usage as { uncached: number; cacheRead: number; cacheWrite: number; output: number } | null
-      if (usage !== null) this.tokens = usage.uncached + usage.cacheRead + usage.cacheWrite + usage.output
+      const output = data.output as { hash: string }[]
+      const hashes = output.map((item) => item.hash)
+      this.#addStep(seq, hashes, data.status === 'incomplete', Number(data.request))
+      if (data.usage !== null) this.tokens = tokensOf(data.usage as unknown as TokenUsage)
     } else if (kind === 'tool.called') {
       this.#steps.find((step) => step.request === data.request)?.results.set(String(data.call), null)
     } else if (kind === 'tool.finished') this.#finish(String(data.call), String(data.output))
@@ -166,7 +167,7 @@ export class Context {
   #finish(call: string, output: string): Item | null {
     const step = this.#steps.findLast((candidate) => candidate.results.has(call))
     if (step?.results.get(call) !== null) return null
-    const item: Item = { type: 'function_call_output', call_id: call, output }
+    const item = this.#api.result(call, output)
     step.results.set(call, item)
     return item
   }
@@ -181,8 +182,8 @@ export class Context {
     }
   }
 
-  #addStep(seq: number, answer: string[], idle: boolean, request: number | null = null): void {
-    this.#steps.push({ seq, request, answer, results: new Map(), messages: idle ? [message(NUDGE)] : [] })
+  #addStep(seq: number, answer: string[], cut: boolean, request: number | null = null): void {
+    this.#steps.push({ seq, request, answer, cut, results: new Map(), messages: [] })
   }
 
   #joined(seqs: readonly number[]): void {
@@ -212,7 +213,8 @@ export class Context {
  */
 export async function rebuild(kernel: Kernel, taskMessage: (topics: string[]) => string): Promise<Context> {
   const first = (await kernel.call('history.read', { scope: 'task', order: 'asc', limit: 1 })).events[0]
-  const context = new Context(taskMessage(await topicsBefore(kernel, first?.at ?? Number.POSITIVE_INFINITY)))
+  const topics = await topicsBefore(kernel, first?.at ?? Number.POSITIVE_INFINITY)
+  const context = new Context(taskMessage(topics), apis[kernel.task.model.api])
   const after = (await lastSummaryStart(kernel)) ?? (first?.seq ?? 1) - 1
   for await (const event of eventsAfter(kernel, after, folded)) context.fold(await whole(kernel, event))
   context.closeOpenCalls()
@@ -270,12 +272,21 @@ async function topicsBefore(kernel: Kernel, at: number): Promise<string[]> {
   return topics.sort()
 }
 
+/** A message of the user's, as both APIs take it. */
 export function message(text: string): Item {
-  return { type: 'message', role: 'user', content: text }
+  return { role: 'user', content: text }
 }
 
-function follow(step: Step): Item[] {
-  return [...[...step.results.values()].filter((item) => item !== null), ...step.messages]
+const cutOff = message(CUT_OFF)
+const nudge = message(NUDGE)
+
+function follow({ seq, cut, results, messages }: Step): Item[] {
+  const notice = cut ? [cutOff] : seq > 0 && results.size === 0 ? [nudge] : []
+  return [...[...results.values()].filter((item) => item !== null), ...notice, ...messages]
+}
+
+function tokensOf({ uncached, cacheRead, cacheWrite, output }: TokenUsage): number {
+  return uncached + cacheRead + cacheWrite + output
 }
 
 const hashes = new WeakMap<Item, string>()

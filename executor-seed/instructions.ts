@@ -28,4 +28,7 @@ export function taskMessage(task: Pick<TaskBrief, 'instruction' | 'workdir'>, to
 /** What follows an answer that calls no tool. */
 export const NUDGE = 'Go on with a tool call, or call complete if the objective is met.'
 
+/** What follows an answer that was cut off: a call that was cut is gone. */
+export const CUT_OFF = 'Your answer was cut off before its end. Go on with shorter ones: write what is long in parts.'
+
 export const SUMMARISE = `Your context is about to be shortened: everything above but the task and the last few steps will be replaced by what you write now. Write for yourself, without calling a tool: what the operator said (word for word), what is done and how you know, what is left, facts and paths you will need again, what failed and why.`

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ModelCallResult, TurnRunParams, TurnRunResult } from '#wire'
+import { apis } from './apis.ts'
 import { Budget } from './budget.ts'
 import { isDue, plan } from './compaction.ts'
 import { type Context, message, rebuild } from './context.ts'
 import { instructions, SUMMARISE, taskMessage } from './instructions.ts'
 import type { Kernel } from './kernel.ts'
-import { type Request, readAnswer, request } from './responses.ts'
+import type { Request } from './model.ts'
 import { offered, run } from './toolbox.ts'
 import type { Turn } from './turn.ts'
 import { WireError } from './wire.ts'
@@ -28,6 +29,7 @@ export async function runTurn(params: TurnRunParams, kernel: Kernel, turn: Turn)
   const { model, propose } = kernel.task
   kernel.completed = false
   let steps = 0
+  let said = ''
   const end = (outcome: TurnRunResult['outcome'], reason?: string): TurnRunResult => ({
     outcome,
     ...(reason === undefined ? {} : { reason: reason.slice(0, 2_000) }),
@@ -39,13 +41,14 @@ export async function runTurn(params: TurnRunParams, kernel: Kernel, turn: Turn)
       if (isDue(context, model)) await compact(context, kernel, turn, budget, false)
       await context.join(kernel)
       if (context.idleAnswers >= IDLE_ANSWERS_MAX)
-        return end('failed', `${IDLE_ANSWERS_MAX} answers in a row called no tool`)
+        return end('failed', `${IDLE_ANSWERS_MAX} answers in a row called no tool; the last said: ${said || 'nothing'}`)
       const notice = budget.notice(context.told)
       if (notice !== null) await context.tell(kernel, notice)
 
-      const answer = readAnswer(await callOrShorten(context, kernel, turn, budget))
-      const calls = answer.calls.map((call) => call.id)
-      context.answered(answer.seq, answer.items, calls, answer.tokens)
+      const result = await callOrShorten(context, kernel, turn, budget)
+      const answer = apis[model.api].read(result.response)
+      context.answered(result, answer)
+      said = answer.text || answer.refusal
       for (const call of answer.calls) {
         context.finished(call.id, await turn.untilCancelled(run(call, offered(propose), kernel)))
         if (kernel.completed) break
@@ -60,14 +63,16 @@ export async function runTurn(params: TurnRunParams, kernel: Kernel, turn: Turn)
   return end('yielded')
 }
 
-/** The next answer. A request that the provider finds invalid may be too long: then it is tried once more, shortened. */
+/**
+ * The next answer. A request that the provider finds invalid may be too long, whatever its window is said to be: then it is
+ * tried once more, shortened.
+ */
 async function callOrShorten(context: Context, kernel: Kernel, turn: Turn, budget: Budget): Promise<ModelCallResult> {
   try {
     return await call(wanted(kernel, context.input()), kernel, turn, budget)
   } catch (error) {
     if (!(error instanceof WireError) || error.code !== 'invalid') throw error
-    if (context.tokens < kernel.task.model.contextWindow / 2 || !(await compact(context, kernel, turn, budget, true)))
-      throw error
+    if (!(await compact(context, kernel, turn, budget, true))) throw error
     return await call(wanted(kernel, context.input()), kernel, turn, budget)
   }
 }
@@ -83,7 +88,8 @@ async function compact(
   const planned = plan(context, overflowed)
   if (planned === null) return false
   const input = [...context.input(planned.summarise), message(SUMMARISE)]
-  const { seq, text } = readAnswer(await call({ ...wanted(kernel, input), mayCall: false }, kernel, turn, budget))
+  const { seq, response } = await call({ ...wanted(kernel, input), mayCall: false }, kernel, turn, budget)
+  const { text } = apis[kernel.task.model.api].read(response)
   if (text.trim() === '') {
     console.error('the model wrote no summary; the context stays as it is')
     await context.drop(kernel, seq)
@@ -108,7 +114,7 @@ function wanted(kernel: Kernel, input: Request['input']): Request {
 async function call(wanted: Request, kernel: Kernel, turn: Turn, budget: Budget): Promise<ModelCallResult> {
   for (let tries = 0; ; tries += 1) {
     try {
-      const result = await turn.untilCancelled(kernel.call('model.call', request(wanted)))
+      const result = await turn.untilCancelled(kernel.call('model.call', apis[wanted.model.api].request(wanted)))
       budget.spend(result)
       return result
     } catch (error) {

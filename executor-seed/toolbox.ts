@@ -1,6 +1,6 @@
 import type { Json } from '#wire'
 import type { Kernel } from './kernel.ts'
-import type { Call } from './responses.ts'
+import type { Call } from './model.ts'
 import type { AnyTool } from './tool.ts'
 import * as registered from './tools/index.ts'
 import { WireError } from './wire.ts'

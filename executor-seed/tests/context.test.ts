@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { calls, Failure, FakeKernel, type Output, says } from './kernel.fixture.ts'
+import { type Api, Cut, calls, callsIn, type Output, resultsIn, says } from './answers.fixture.ts'
+import { Failure, FakeKernel, sim } from './kernel.fixture.ts'
 
 const act = fc.oneof(
   {
@@ -13,6 +14,7 @@ const act = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant({ answer: 'text' as const }) },
   { weight: 1, arbitrary: fc.constant({ answer: 'nothing' as const }) },
+  { weight: 1, arbitrary: fc.record({ answer: fc.constant('cut' as const), count: fc.integer({ min: 0, max: 2 }) }) },
 )
 const step = fc.record({
   act,
@@ -40,7 +42,7 @@ const isSummaryRequest = (input: Output[]) =>
 
 const isSummary = (item: Output) => String(item.content).startsWith('Summary of the work so far')
 
-async function play(given: Run): Promise<FakeKernel> {
+async function play(given: Run, api: Api): Promise<FakeKernel> {
   let next = 0
   let unwritten = 0
   let crash: (() => void) | null = null
@@ -69,17 +71,13 @@ async function play(given: Run): Promise<FakeKernel> {
       const { act } = planned
       if (act.answer === 'text') return [{ type: 'reasoning', id: `rs_${next}`, summary: [] }, says('thinking aloud')]
       if (act.answer === 'nothing') return []
+      if (act.answer === 'cut') {
+        const half = { ...calls('shell', {}), arguments: '{"comm', status: 'incomplete' }
+        return new Cut(...Array.from({ length: act.count }, () => calls('shell', { command: 'short' })), half)
+      }
       return Array.from({ length: act.count }, () => calls('shell', { command: act.long ? 'long' : 'short' }))
     },
-    {
-      model: {
-        name: 'sim',
-        api: 'responses',
-        contextWindow: given.window,
-        maxOutputTokens: 1_000,
-        cacheReadFactor: null,
-      },
-    },
+    { model: sim(api, given.window, 1_000) },
   )
   kernel.exec = (command) => {
     happen(given.steps[next - 1]?.duringTool ?? 'none')
@@ -108,13 +106,13 @@ async function play(given: Run): Promise<FakeKernel> {
   throw new Error('the run did not end')
 }
 
-describe('a context', () => {
+describe.each<Api>(['responses', 'chat'])('a context, over %s,', (api) => {
   it('is append-only: each request continues the one before it, whatever process made it, but at a summary', async () => {
     let requests = 0
     let summaries = 0
     await fc.assert(
       fc.asyncProperty(run, async (given) => {
-        const kernel = await play(given)
+        const kernel = await play(given, api)
         let before: string[] = []
         for (const [index, { input }] of kernel.sent.entries()) {
           requests += 1
@@ -140,7 +138,7 @@ describe('a context', () => {
   it('tells every message once, however processes come and go', async () => {
     await fc.assert(
       fc.asyncProperty(run, async (given) => {
-        const kernel = await play({ ...given, window: 200_000 })
+        const kernel = await play({ ...given, window: 200_000 }, api)
         const texts = (kernel.sent.at(-1)?.input ?? []).map((item) => String(item.content))
         for (const event of kernel.events.filter(({ kind }) => kind === 'task.steered')) {
           const told = texts.filter((text) => text === `The operator says: ${event.data.text}`)
@@ -154,8 +152,9 @@ describe('a context', () => {
 
   it('sends by reference what the kernel has, so a step costs the wire little however long the task', async () => {
     let step = 0
-    const kernel = new FakeKernel(() =>
-      step++ < 300 ? [calls('shell', { command: 'a' })] : [calls('complete', { summary: '' })],
+    const kernel = new FakeKernel(
+      () => (step++ < 300 ? [calls('shell', { command: 'a' })] : [calls('complete', { summary: '' })]),
+      { model: sim(api) },
     )
     kernel.exec = () => ({ stdout: 'x'.repeat(4_000) })
     kernel.usageTokens = () => 100
@@ -175,9 +174,7 @@ describe('a context', () => {
         step += 1
         return [step > 14 ? calls('complete', { summary: '' }) : calls('shell', { command: `c${step}` })]
       },
-      {
-        model: { name: 'sim', api: 'responses', contextWindow: 10_000, maxOutputTokens: 1_000, cacheReadFactor: null },
-      },
+      { model: sim(api, 10_000, 1_000) },
     )
     kernel.exec = (command) => ({ stdout: command })
     kernel.usageTokens = (sent) => sent.input.length * 400
@@ -191,12 +188,7 @@ describe('a context', () => {
     const after = kernel.sent[asked + 1]?.input ?? []
     expect(after[0]).toEqual(kernel.sent[0]?.input[0])
     expect(after[1]?.content).toBe('Summary of the work so far:\ndid much')
-    expect(after.filter((item) => item.type === 'function_call_output').map((item) => item.output)).toEqual([
-      'c7',
-      'c8',
-      'c9',
-      'c10',
-    ])
+    expect(resultsIn(after).map(({ output }) => output)).toEqual(['c7', 'c8', 'c9', 'c10'])
   })
 
   it('is not asked for again at every step when the model writes no summary', async () => {
@@ -207,9 +199,7 @@ describe('a context', () => {
         step += 1
         return [step > 20 ? calls('complete', { summary: '' }) : calls('shell', { command: `c${step}` })]
       },
-      {
-        model: { name: 'sim', api: 'responses', contextWindow: 10_000, maxOutputTokens: 1_000, cacheReadFactor: null },
-      },
+      { model: sim(api, 10_000, 1_000) },
     )
     kernel.usageTokens = () => 8_000
     await kernel.connect()
@@ -226,9 +216,7 @@ describe('a context', () => {
         step += 1
         return [step > 14 ? calls('complete', { summary: '' }) : calls('shell', { command: `c${step}` })]
       },
-      {
-        model: { name: 'sim', api: 'responses', contextWindow: 10_000, maxOutputTokens: 1_000, cacheReadFactor: null },
-      },
+      { model: sim(api, 10_000, 1_000) },
     )
     kernel.usageTokens = () => 6_000
     await kernel.connect()
@@ -238,9 +226,7 @@ describe('a context', () => {
 
 /** Every call is followed by exactly one result, as providers demand. */
 function expectWellFormed(input: Output[]): void {
-  const called = input.filter((item) => item.type === 'function_call').map((item) => item.call_id)
-  const answered = input.filter((item) => item.type === 'function_call_output').map((item) => item.call_id)
-  expect(answered).toEqual(called)
+  expect(resultsIn(input).map(({ id }) => id)).toEqual(callsIn(input).map(({ id }) => id))
 }
 
 function lastJoin(kernel: FakeKernel): number {

@@ -2,9 +2,21 @@ import { createHash } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import type { ExecutorToKernel, InitializeResult, Json, KernelMethod, TaskBrief, TurnRunResult, WireEvent } from '#wire'
 import { start } from '../executor.ts'
+import {
+  type Api,
+  Cut,
+  calls,
+  callsIn,
+  chatAnswer,
+  type Output,
+  responsesAnswer,
+  resultsIn,
+  unanswered,
+} from './answers.fixture.ts'
 
-/** A request as a provider would get it: references resolved. */
+/** A request as a provider would get it: references resolved; of Chat, the first message apart. */
 export interface Sent {
+  api: Api
   instructions: string
   tools: Json[]
   input: { [key: string]: Json }[]
@@ -12,9 +24,8 @@ export interface Sent {
   /** Elements of the input that came by reference. */
   refs: number
 }
-export type Output = { [key: string]: Json }
-/** What the model answers; a WireFailure is refused instead. */
-export type Player = (sent: Sent, kernel: FakeKernel) => Output[] | Failure | Promise<Output[] | Failure>
+/** What the model answers, in the items of the Responses API whichever is spoken; a Failure is refused instead. */
+export type Player = (sent: Sent, kernel: FakeKernel) => Output[] | Cut | Failure | Promise<Output[] | Cut | Failure>
 export class Failure {
   readonly code: string
   readonly message: string
@@ -33,11 +44,20 @@ export interface Ends {
 
 type Handler = (params: never) => unknown
 
+/** As the kernel describes a model to a policy. */
+export const sim = (api: Api, contextWindow = 200_000, maxOutputTokens = 8_000): TaskBrief['model'] => ({
+  name: 'sim',
+  api,
+  contextWindow,
+  maxOutputTokens,
+  cacheReadFactor: null,
+})
+
 const brief: TaskBrief = {
   task: 'T-1',
   instruction: 'Count the lines of every file in data and write the total to total.txt.',
   workdir: '/task',
-  model: { name: 'sim', api: 'responses', contextWindow: 200_000, maxOutputTokens: 8_000, cacheReadFactor: null },
+  model: sim('responses'),
   propose: true,
   limits: { budgetNanoUsd: null, budgetTokens: null, maxSteps: null, maxMs: null },
 }
@@ -59,6 +79,7 @@ export class FakeKernel {
   task: TaskBrief
   exec: (command: string) => { exitCode?: number; stdout?: string; stderr?: string } | Promise<never> = () => ({})
   complete: (summary: string) => { accepted: boolean; message: string } = () => ({ accepted: true, message: 'done' })
+  onRequest: (body: { [key: string]: Json }) => void = () => {}
   usageTokens: (sent: Sent) => number = (sent) => Math.ceil(JSON.stringify(sent.input).length / 4)
   budgetLeft: { nanoUsd: number | null; tokens: number | null; steps: number | null } = {
     nanoUsd: null,
@@ -238,7 +259,7 @@ export class FakeKernel {
       this.append('task.asked', { question: p.question })
       return { asked: true }
     },
-    'model.call': (p: ExecutorToKernel['model.call']['params']) => this.#model(p.body),
+    'model.call': (p: ExecutorToKernel['model.call']['params']) => this.#model(p.api, p.body),
   }
 
   putArtifact(name: string, text: string, at: number) {
@@ -264,59 +285,63 @@ export class FakeKernel {
     return { events, next: found.length > events.length ? (events.at(-1)?.seq ?? null) : null }
   }
 
-  async #model(body: { [key: string]: Json }) {
+  async #model(api: Api, body: { [key: string]: Json }) {
+    if (api !== this.task.model.api) throw new Failure('invalid', `this task's model speaks ${this.task.model.api}`)
+    this.onRequest(body)
     let refs = 0
-    const input = (body.input as Output[]).map((element) => {
+    const given = (api === 'chat' ? body.messages : body.input) as Output[]
+    const resolved = given.map((element) => {
       if (typeof element.ref !== 'string') return element
       refs += 1
       const item = this.#items.get(element.ref)
       if (item === undefined) throw new Failure('invalid', `no item ${element.ref} in this task`)
       return item
     })
-    for (const item of input) {
+    const problem = unanswered(resolved)
+    if (problem !== null) throw new Failure('invalid', problem)
+    for (const item of resolved) {
       this.#items.set(sha(JSON.stringify(item)), item)
       this.#derive(item)
     }
+    const [head, ...rest] = resolved
     const sent = {
-      instructions: String(body.instructions),
+      api,
+      instructions: String(api === 'chat' ? head?.content : body.instructions),
       tools: body.tools as Json[],
-      input,
+      input: api === 'chat' ? rest : resolved,
       toolChoice: body.tool_choice,
       refs,
     }
     this.sent.push(sent)
-    const output = await this.#player(sent, this)
-    if (output instanceof Failure) {
-      this.append('model.called', { status: 'failed', output: [], usage: null, error: output.message })
-      throw output
+    const answered = await this.#player(sent, this)
+    if (answered instanceof Failure) {
+      this.append('model.called', { status: 'failed', output: [], usage: null, error: answered.message })
+      throw answered
     }
-    for (const item of output) this.#items.set(sha(JSON.stringify(item)), item)
+    const status = answered instanceof Cut ? 'incomplete' : 'completed'
+    const said = answered instanceof Cut ? answered.output : answered
+    const { response, kept } = api === 'chat' ? chatAnswer(said, status) : responsesAnswer(said, status)
+    for (const item of kept) this.#items.set(sha(JSON.stringify(item)), item)
     const usage = { uncached: this.usageTokens(sent), cacheRead: 0, cacheWrite: 0, output: 10, reasoning: 0 }
     const request = this.sent.length
     const event = this.append('model.called', {
-      status: 'completed',
+      status,
       request,
-      output: output.map((item) => ({ hash: sha(JSON.stringify(item)), type: String(item.type) })),
+      output: kept.map((item) => ({ hash: sha(JSON.stringify(item)), type: String(item.type ?? 'message') })),
       usage,
     })
-    for (const item of output.filter(({ type }) => type === 'function_call')) {
-      this.#openCalls.set(String(item.call_id), String(item.name))
-      this.append('tool.called', {
-        call: String(item.call_id),
-        name: String(item.name),
-        arguments: String(item.arguments),
-        request,
-      })
+    for (const { id, name, given: text } of callsIn(kept)) {
+      this.#openCalls.set(id, name)
+      this.append('tool.called', { call: id, name, arguments: text, request })
     }
-    const response = { id: 'resp', model: 'sim', output }
-    return { seq: event.seq, status: 'completed', response, usage, costNanoUsd: 1_000, pendingEvents: 0 }
+    return { seq: event.seq, status, response, usage, costNanoUsd: 1_000, pendingEvents: 0 }
   }
 
   #derive(item: Output): void {
-    const name = this.#openCalls.get(String(item.call_id))
-    if (item.type !== 'function_call_output' || name === undefined) return
-    const output = String(item.output)
-    this.#finish(String(item.call_id), name, output, output.startsWith('error:') ? 'error' : 'ok')
+    for (const { id, output } of resultsIn([item])) {
+      const name = this.#openCalls.get(id)
+      if (name !== undefined) this.#finish(id, name, output, output.startsWith('error:') ? 'error' : 'ok')
+    }
   }
 
   #finish(call: string, name: string, output: string, outcome: string): void {
@@ -346,30 +371,8 @@ function inProcess(): Ends {
   }
 }
 
-let lastCall = 0
-export function calls(name: string, args: object): Output {
-  lastCall += 1
-  return {
-    type: 'function_call',
-    id: `fc_${lastCall}`,
-    call_id: `call_${lastCall}`,
-    name,
-    arguments: JSON.stringify(args),
-    status: 'completed',
-  }
-}
-
-export function says(text: string): Output {
-  return {
-    type: 'message',
-    id: `msg_${++lastCall}`,
-    role: 'assistant',
-    content: [{ type: 'output_text', text, annotations: [] }],
-  }
-}
-
 /** Plays the given answers in order, then completes. */
-export function script(...answers: (Output[] | Failure)[]): Player {
+export function script(...answers: (Output[] | Cut | Failure)[]): Player {
   let next = 0
   return () => answers[next++] ?? [calls('complete', { summary: 'done' })]
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { calls, Failure, FakeKernel, says, script } from './kernel.fixture.ts'
+import { calls, says } from './answers.fixture.ts'
+import { Failure, FakeKernel, script } from './kernel.fixture.ts'
 
 /** The text of the last item of a kind in the nth request. */
 function outputs(kernel: FakeKernel, request: number): string[] {

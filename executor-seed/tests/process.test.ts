@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { calls, type Ends, FakeKernel } from './kernel.fixture.ts'
+import { calls } from './answers.fixture.ts'
+import { type Ends, FakeKernel } from './kernel.fixture.ts'
 
 const seed = fileURLToPath(new URL('..', import.meta.url))
 const node = join(seed, '../node_modules/.bin/node')

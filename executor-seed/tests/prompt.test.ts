@@ -1,7 +1,8 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'
 import { POLICY_SENTENCE } from '../instructions.ts'
-import { calls, FakeKernel, type Output, type Sent } from './kernel.fixture.ts'
+import { calls, type Output } from './answers.fixture.ts'
+import { FakeKernel, type Sent } from './kernel.fixture.ts'
 
 /** As the simulator counts: o200k over the tools' JSON, the instructions and the texts of items, ids and envelopes left out. */
 function tokens(sent: Sent): number {

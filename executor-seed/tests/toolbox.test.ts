@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { tools } from '../toolbox.ts'
-import { calls, FakeKernel, script } from './kernel.fixture.ts'
+import { calls } from './answers.fixture.ts'
+import { FakeKernel, script } from './kernel.fixture.ts'
 
 async function result(kernel: FakeKernel): Promise<string> {
   await kernel.connect()

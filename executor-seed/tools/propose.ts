@@ -11,11 +11,12 @@ export const tool: Tool<{ claim: string; why: string; evidence?: number[] }> = {
   },
   required: ['claim', 'why'],
   async run(args, kernel) {
-    const { proposal, revision, state } = await kernel.call('policy.propose', {
+    const { proposal, revision, state, note } = await kernel.call('policy.propose', {
       claim: args.claim,
       why: args.why,
       evidence: args.evidence ?? [],
     })
-    return `${proposal} (revision ${revision.slice(0, 12)}) is ${state}. Work on; the outcome comes as a message.`
+    const known = note === undefined ? '' : ` It is ${note}.`
+    return `${proposal} (revision ${revision.slice(0, 12)}) is ${state}.${known} Work on; the outcome comes as a message.`
   },
 }

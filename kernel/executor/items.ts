@@ -63,18 +63,34 @@ export function composition(
   return parts
 }
 
-/** The answer's items in order; of Chat, the first choice's message. */
+/**
+ * The answer's items in order; of Chat, the first choice's message. What a provider would refuse to have sent back is none:
+ * a call that was cut off, a message that says nothing.
+ */
 export function answerItems(api: Api, response: Body | null): Item[] {
-  if (api === 'responses') return Array.isArray(response?.output) ? response.output.map(itemOf) : []
+  if (api === 'responses') {
+    return Array.isArray(response?.output) ? response.output.filter((item) => !isCutCall(item)).map(itemOf) : []
+  }
   const choice: unknown = Array.isArray(response?.choices) ? response.choices[0] : undefined
-  return isObject(choice) && isObject(choice.message) ? [itemOf(choice.message)] : []
+  const message = isObject(choice) ? choice.message : undefined
+  return isObject(message) && saysSomething(message) ? [itemOf(message)] : []
+}
+
+function isCutCall(item: unknown): boolean {
+  if (!isObject(item) || (item.type !== 'function_call' && item.type !== 'custom_tool_call')) return false
+  return item.status === 'incomplete' || item.status === 'in_progress'
+}
+
+function saysSomething({ content, refusal, tool_calls: calls }: Record<string, unknown>): boolean {
+  const isSaid = (text: unknown) => text !== undefined && text !== null && text !== ''
+  return isSaid(content) || isSaid(refusal) || (Array.isArray(calls) && calls.length > 0)
 }
 
 export function typeOf(item: unknown): string {
   return isObject(item) && typeof item.type === 'string' ? item.type.slice(0, 64) : 'message'
 }
 
-/** The calls that the model has asked for. A call whose arguments were cut off is none. */
+/** The calls that the model has asked for. */
 export function toolCalls(items: readonly Item[]): ToolCall[] {
   return items.flatMap(({ value }) => callsOf(value))
 }
@@ -88,15 +104,16 @@ function callsOf(item: unknown): ToolCall[] {
   if (!isObject(item)) return []
   if (Array.isArray(item.tool_calls)) return item.tool_calls.flatMap(chatCall)
   if (item.type !== 'function_call' && item.type !== 'custom_tool_call') return []
-  if (item.status === 'incomplete' || item.status === 'in_progress') return []
   const given = item.type === 'function_call' ? item.arguments : item.input
   if (typeof item.call_id !== 'string' || typeof item.name !== 'string' || typeof given !== 'string') return []
   return [{ call: item.call_id, name: item.name, arguments: given }]
 }
 
 function chatCall(value: unknown): ToolCall[] {
-  if (!isObject(value) || typeof value.id !== 'string' || !isObject(value.function)) return []
-  const { name, arguments: given } = value.function
+  if (!isObject(value) || typeof value.id !== 'string') return []
+  const called = value.function ?? value.custom
+  if (!isObject(called)) return []
+  const { name, arguments: given = called.input } = called
   return typeof name === 'string' && typeof given === 'string' ? [{ call: value.id, name, arguments: given }] : []
 }
 

@@ -301,7 +301,10 @@ export interface ModelCallResult {
   /** seq of the `model.called` event. */
   seq: number
   status: 'completed' | 'incomplete'
-  /** The provider's answer: `{ id, model, output: [...] }` (Responses) or `{ id, model, choices: [...] }` (Chat). */
+  /**
+   * The provider's answer: `{ id, model, output: [...] }` (Responses) or `{ id, model, choices: [...] }` (Chat). A call that was
+   * cut off (status `incomplete`) and a message that says nothing are not in history: do not send them back.
+   */
   response: { [key: string]: Json }
   usage: TokenUsage
   costNanoUsd: number | null
@@ -472,6 +475,8 @@ export interface PolicyProposeResult {
   proposal: string
   revision: Sha256
   state: ProposalState
+  /** What its proposer should know: that the same content was turned down before, and why. */
+  note?: string
 }
 
 export interface ExecutorToKernel {
