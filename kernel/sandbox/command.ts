@@ -121,7 +121,8 @@ function hardLimit(name: string): number {
   return hard === undefined || hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard)
 }
 
-function environment(profile: Profile, spec: BoxSpec): string[] {
+/** Of the box's own command, as `NAME=value`. @throws KernelError `invalid`. */
+export function environment(profile: Profile, spec: Pick<BoxSpec, 'env'>): string[] {
   const variables = { PATH: profile.path, HOME: profile.home, LANG: 'C.UTF-8', TERM: 'dumb', ...spec.env }
   return Object.entries(variables).map(([name, value]) => {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || typeof value !== 'string' || value.includes('\0')) {

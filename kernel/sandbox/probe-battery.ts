@@ -56,7 +56,13 @@ export async function battery(input: BatteryInput): Promise<Record<string, strin
   saw['system-call filter'] = field('Seccomp') === '2' ? 'on' : 'off'
   const mounts = textOf('/proc/self/mounts').split('\n').filter(Boolean)
   const setuid = mounts.filter((line) => !(line.split(' ')[3] ?? '').split(',').includes('nosuid'))
-  saw['set-user files'] = setuid.length === 0 ? 'ignored' : setuid.map((line) => line.split(' ')[1]).join(' ')
+  const isBlocked = saw['no new privileges'] === 'set'
+  saw['set-user files'] =
+    setuid.length === 0
+      ? 'ignored'
+      : isBlocked
+        ? 'blocked by no new privileges'
+        : setuid.map((line) => line.split(' ')[1]).join(' ')
   saw['host name'] = os.hostname()
   const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   saw['processes in sight'] = pids.length <= 12 ? 'own' : `${pids.length}`

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { KernelError } from '../errors.ts'
 import { type BatteryInput, battery } from './probe-battery.ts'
 import { profiles } from './profiles.ts'
-import type { BoxMounts, ProfileName, SandboxProvider } from './sandbox.ts'
+import type { BoxMounts, ProfileName, ProviderName, SandboxProvider } from './sandbox.ts'
 
 /** One thing that a box must prevent (or must offer), and what was seen. `host` rows show that the probe itself works. */
 export interface ProbeResult {
@@ -84,6 +84,13 @@ const goldenProbes: Readonly<Record<ProfileName, Readonly<Record<string, string>
   },
 }
 
+/** What holds by other means under a provider. */
+const goldenOf: Readonly<Record<ProviderName, Readonly<Record<string, string>>>> = {
+  local: {},
+  // An image's file system is mounted as it is; that no program gains from a set-user bit is held for each process.
+  docker: { 'set-user files': 'blocked by no new privileges' },
+}
+
 /**
  * Runs the battery in a box of every profile and compares with the golden values; beside it, on the host, harmless
  * reads and loopback connections that must succeed, so that no probe passes for want of a target. It is `exodesk doctor`.
@@ -106,17 +113,14 @@ export async function probeBoxes(provider: SandboxProvider, where: { boxesDir: s
     await listen(servers[1], { path: `\0${abstractName}` })
     const home = homedir()
     const hostFiles = [
-      canaryFile,
-      dirname(where.boxesDir),
-      '/etc/shadow',
-      '/var/run/docker.sock',
-      '/run/docker.sock',
-      '/sys',
+      ...[canaryFile, dirname(where.boxesDir), '/var/run/docker.sock', '/run/docker.sock', '/sys/kernel'],
+      // An image has files of its own by these names.
+      ...(provider.name === 'local' ? ['/sys', '/etc/shadow'] : []),
     ]
-    if (home !== '/' && home !== '/tmp') hostFiles.push(home)
+    if (provider.name === 'local' && home !== '/' && home !== '/tmp') hostFiles.push(home)
     const results = await controls({ loopbackPort, abstractName, canary, canaryFile })
     for (const profile of Object.keys(goldenProbes) as ProfileName[]) {
-      const golden = goldenProbes[profile]
+      const golden = { ...goldenProbes[profile], ...goldenOf[provider.name] }
       const { limits } = profiles[profile]
       const saw = await runBattery(provider, profile, workDir, {
         nonce: randomBytes(16).toString('hex'),

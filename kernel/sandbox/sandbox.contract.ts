@@ -157,7 +157,7 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
         'echo kept >/task/a; echo tool >/opt/b; pwd; echo $HOME; echo oops >/dev/stderr',
       )
       expect([first.out, first.err]).toEqual(['/task\n/home/agent\n', 'oops\n'])
-      expect((await sh('task', { root }, 'cat /task/a /opt/b; id -u; ls /var /run 2>/dev/null | wc -l')).out).toBe(
+      expect((await sh('task', { root }, 'cat /task/a /opt/b; id -u; ls /run/world 2>/dev/null | wc -l')).out).toBe(
         'kept\ntool\n65534\n0\n',
       )
     })

@@ -1,0 +1,191 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Clock } from '../../clock.ts'
+import { KernelError } from '../../errors.ts'
+import { collect } from '../collect.ts'
+import { checkSpec, environment } from '../command.ts'
+import { resolveMounts } from '../mounts.ts'
+import { profiles } from '../profiles.ts'
+import type { BoxLimits, BoxSpec, ProfileName, ProviderReport, SandboxProvider } from '../sandbox.ts'
+import { ContainerBox } from './container-box.ts'
+import { type EngineDeadlines, isEngineLost, openEngine } from './engine.ts'
+import { buildImageFix, type EngineReport, lookAtEngine, missing } from './facts.ts'
+import { createOptions, kernelMounts, type Runtime } from './host-config.ts'
+import { createLost } from './lost.ts'
+import { killOrphans, labelsOf, type Owner, pauseContainer } from './owner.ts'
+
+export interface DockerConfig {
+  /** Of the engine: whoever may write to it is root on its machine, so nothing else in the kernel knows it. */
+  socketPath: string
+  boxesDir: string
+  nodePath: string
+  checkerMounts: { host: string; at: string }[]
+  resourceDirs?: string[]
+  /** Default `exodesk/base:local`. */
+  image?: string
+  /** Default runc. `runsc` (gVisor) only where it was asked for. */
+  runtime?: Runtime
+  limits?: Partial<Record<ProfileName, Partial<BoxLimits>>>
+  deadlines?: EngineDeadlines
+  clock: Clock
+}
+
+export const defaultImage = 'exodesk/base:local'
+/** What a report shows where nothing answers: no fault, the machine just has none. */
+export const noEngine = 'no Docker engine'
+
+/**
+ * Boxes by a Docker engine: each a container of one profile, made from a constant. An engine that goes away ends its boxes
+ * for the kernel at once; what runs on in them is killed before anything else is started there.
+ */
+export function dockerProvider(config: DockerConfig): SandboxProvider {
+  const engine = openEngine(config.socketPath, config.deadlines)
+  const boxesDir = realpathSync(config.boxesDir)
+  const owner: Owner = {
+    hash: createHash('sha256').update(boxesDir).digest('hex').slice(0, 12),
+    generation: `${process.pid}-${randomBytes(4).toString('hex')}`,
+  }
+  const bases = [
+    { given: resolve(config.boxesDir), real: boxesDir, writable: true },
+    ...(config.resourceDirs ?? []).map((dir) => ({ given: resolve(dir), real: realpathSync(dir), writable: false })),
+  ]
+  const boxes = new Map<string, ContainerBox>()
+  const frozen = new Map<string, Promise<void>>()
+  const lost = createLost(engine)
+  let facts: Promise<EngineReport> | undefined
+  let report: Promise<ProviderReport> | undefined
+  let isClosed = false
+  let count = 0
+
+  const ready = (): Promise<EngineReport> => {
+    facts ??= lookAtEngine(engine, config.image ?? defaultImage, config.runtime ?? 'runc')
+    // An engine that was started, or given its image, must not need a restart of the app.
+    facts.catch(() => {
+      facts = undefined
+    })
+    return facts
+  }
+
+  const requireOpen = (): void => {
+    if (isClosed) throw new KernelError('unavailable', 'the sandbox has been closed: the app is ending')
+  }
+
+  const start = async (spec: BoxSpec): Promise<ContainerBox> => {
+    checkSpec(spec)
+    const profile = profiles[spec.profile]
+    if (profile === undefined) throw new KernelError('invalid', `there is no box profile "${spec.profile}"`)
+    const variables = environment(profile, spec)
+    const found = await ready()
+    const mounts = await resolveMounts(profile, spec.mounts, bases, process.getuid?.() === 0)
+    while (frozen.has(spec.label)) await frozen.get(spec.label)
+    await lost.fence()
+    requireOpen()
+    count += 1
+    const id = `${owner.generation}-${count}`
+    const name = `exodesk-${owner.hash}.${id}`
+    const isMounted = (at: string): boolean => mounts.some((mount) => mount.at === at)
+    const options = createOptions(found, {
+      name,
+      imageId: found.imageId,
+      argv: spec.argv,
+      cwd: spec.cwd ?? (isMounted(profile.cwd) ? profile.cwd : '/'),
+      environment: variables,
+      labels: labelsOf(owner, 'box', spec),
+      profile,
+      limits: { ...profile.limits, ...config.limits?.[spec.profile] },
+      mounts: [...kernelMounts(config, profile), ...mounts],
+      hasOwnTmp: false,
+    })
+    try {
+      const container = await engine.call('make a box', (stop) =>
+        engine.docker.createContainer({ ...options, ...stop }),
+      )
+      const box = await ContainerBox.start(engine, id, spec, container)
+      boxes.set(id, box)
+      void box.exited.then(() => {
+        if (box.isLost) lost.add(name)
+        boxes.delete(id)
+      })
+      if (isClosed) await box.kill()
+      return box
+    } catch (error) {
+      if (isEngineLost(error)) lost.add(name)
+      throw error
+    }
+  }
+
+  const run: SandboxProvider['run'] = async (spec, options = {}) => {
+    if (options.signal?.aborted) throw new KernelError('cancelled', 'the command was cancelled')
+    return collect(await start(spec), config.clock, options)
+  }
+
+  const own = (label?: string): ContainerBox[] =>
+    [...boxes.values()].filter((box) => label === undefined || box.spec.label === label)
+
+  const makeReport = async (): Promise<ProviderReport> => {
+    try {
+      const { detail, weaknesses } = await ready()
+      const argv = ['/exodesk/bin/node', '-e', '0']
+      const trial = await run({ profile: 'executor', label: 'report', mounts: {}, argv, timeoutMs: 60_000 })
+      if (trial.exitCode !== 0)
+        throw missing(`a trial box failed: ${trial.stderr.toString('utf8').trim().slice(0, 300)}`, buildImageFix)
+      return { name: 'docker', available: true, detail: [detail, ...weaknesses].join(', ') }
+    } catch (error) {
+      report = undefined
+      if (!(error instanceof KernelError)) throw error
+      const { reason = error.message, fix } = (error.details ?? {}) as { reason?: string; fix?: string }
+      const detail = isEngineLost(error) ? noEngine : 'the Docker engine cannot be used'
+      return { name: 'docker', available: false, detail, reason, ...(fix === undefined ? {} : { fix }) }
+    }
+  }
+
+  return {
+    name: 'docker',
+    report() {
+      report ??= makeReport()
+      return report
+    },
+    start,
+    run,
+    async freeze(label) {
+      while (frozen.has(label)) await frozen.get(label)
+      let release: () => void = () => {}
+      frozen.set(label, new Promise((done) => (release = done)))
+      const thaws: (() => Promise<void>)[] = []
+      const thaw = async (): Promise<void> => {
+        for (const go of thaws.splice(0)) await go()
+        frozen.delete(label)
+        release()
+      }
+      try {
+        for (const box of own(label)) thaws.push(await pauseContainer(engine, box.container))
+        return { thaw }
+      } catch (error) {
+        await thaw()
+        throw error
+      }
+    },
+    async killAll(label) {
+      const mine = own(label)
+      await Promise.all(mine.map((box) => box.kill()))
+      return mine.length + (await killOrphans(engine, owner, boxes, label))
+    },
+    open: refuseSnapshots,
+    snapshot: refuseSnapshots,
+    restore: refuseSnapshots,
+    snapshots: async () => [],
+    forget: refuseSnapshots,
+    destroy: async () => {},
+    reap: () => killOrphans(engine, owner, boxes),
+    async close() {
+      isClosed = true
+      await Promise.all(own().map((box) => box.kill()))
+      lost.close()
+    },
+  }
+}
+
+async function refuseSnapshots(): Promise<never> {
+  throw new KernelError('unavailable', 'docker boxes have no snapshots yet')
+}
