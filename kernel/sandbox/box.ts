@@ -204,6 +204,10 @@ export class LocalBox implements Box {
     return this.hasEnded
   }
 
+  memoryKills(): number | null {
+    return this.hasEnded ? null : (this.cgroup?.oomKills() ?? null)
+  }
+
   /** Stops every process of the box; returns what lets them go on. @throws KernelError `unavailable`, after letting them go on. */
   async freeze(canFreezeGroup: boolean): Promise<() => void> {
     await this.started.catch(() => {})

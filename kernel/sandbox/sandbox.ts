@@ -99,6 +99,8 @@ export interface Box {
   readonly exited: Promise<BoxExit>
   /** SIGKILL to every process of the box; resolves once none is left. */
   kill(): Promise<void>
+  /** How many of its processes the memory limit has ended so far; null: this provider cannot tell. */
+  memoryKills?(): number | null
 }
 
 export interface RunOutput extends BoxExit {
@@ -108,6 +110,57 @@ export interface RunOutput extends BoxExit {
   stdoutBytes: number
   stderrBytes: number
   durationMs: number
+}
+
+/** One command in a standing box. */
+export interface CommandSpec {
+  /** By bash where the sandbox has one, else sh. Or an `argv`. */
+  command?: string
+  argv?: string[]
+  cwd: string
+  /** On top of the box's own. */
+  env?: Record<string, string>
+  /** Wall-clock limit, ms; then its whole tree is killed. */
+  timeoutMs?: number
+}
+
+export interface CommandEnd extends BoxExit {
+  /** By `kill`. */
+  wasKilled: boolean
+  /** All that it wrote, sent or not. */
+  stdoutBytes: number
+  stderrBytes: number
+}
+
+/** Where output goes. What is not taken yet (a promise) is counted against the command, which then waits. */
+export interface CommandSinks {
+  stdout(chunk: Buffer): undefined | Promise<void>
+  stderr(chunk: Buffer): undefined | Promise<void>
+  /** Of each stream no more is handed over; the rest is counted. */
+  sentBytes?: number
+  /** A command that writes more to one stream is killed. */
+  runawayBytes?: number
+}
+
+export interface RunningCommand {
+  /** @throws KernelError `invalid` (cwd; too long), `unavailable` (it could not start; the box has ended: effect unknown). */
+  readonly ended: Promise<CommandEnd>
+  /** Its whole tree; `ended` resolves soon after. */
+  kill(): void
+}
+
+/**
+ * Commands of one task sandbox by a server inside one box that stays: a fork each. Processes that a command leaves behind end
+ * with it. The server lives beside the agent, so what it says is the agent's word: for tool calls only, never for checks.
+ */
+export interface StandingSandbox {
+  start(spec: CommandSpec, sinks: CommandSinks, stdin?: string | Buffer): Promise<RunningCommand>
+  /** As `SandboxProvider.run`. @throws as `RunningCommand.ended`; `cancelled` once the command is gone. */
+  run(spec: CommandSpec, options?: RunOptions): Promise<RunOutput>
+  /** Ends the box and all that runs in it; the next command starts another. */
+  rest(): Promise<void>
+  /** Ends it for good. */
+  close(): Promise<void>
 }
 
 export interface ProviderReport {
