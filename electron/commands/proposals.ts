@@ -35,6 +35,7 @@ export const propose: Command = {
       else {
         say(`${made.proposal} of ${agent} is ${state} (revision ${short(made.revision)})`)
         for (const line of checkLines(checks)) say(line)
+        if (made.note !== undefined) say(`It is ${inert(made.note, 1000)}.`)
         if (state === 'ready') say(`Approve it with: exodesk approve ${agent} ${made.proposal}`)
       }
       return state === 'failed-checks' ? exitCode.doesNotHold : exitCode.done
@@ -85,7 +86,7 @@ async function verdict(args: string[], kind: 'approve' | 'reject'): Promise<Exit
   const { values, positionals, dataDir, json } = parseCommand(args, { reason: { type: 'string' } }, ['AGENT', 'P-n'])
   const [agent, proposal] = positionals as [string, string]
   const reason = values.reason as string | undefined
-  if (kind === 'reject' && reason === undefined)
+  if (kind === 'reject' && (reason ?? '').trim() === '')
     throw new BadArguments('--reason is missing: it is what the agent learns from')
   return withDesk(dataDir, async ({ desk }) => {
     // What is printed is what the nonce binds to: a change in between makes the verdict fail.

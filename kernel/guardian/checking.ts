@@ -55,7 +55,7 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
         revision: one.revision,
         files,
         base,
-        recurrences: recurrences(agent, one),
+        recurrences: turnedDown(core, agent, one.revision, one.proposal),
       }
       return await unless(either, check.run(candidate, core.parts, either))
     } catch (error) {
@@ -65,15 +65,6 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
         : `could not be run: ${error instanceof Error ? error.message : String(error)}. Propose again once that is mended`
       return { verdict: 'unresolved', summary, details: {} }
     }
-  }
-
-  /** Earlier proposals of the same content that were turned down. */
-  function recurrences(agent: string, { proposal, revision }: ProposalRecord) {
-    const isTurnedDown = (one: ProposalRecord): boolean => one.state === 'rejected' || one.state === 'rolled-back'
-    return ledger
-      .state(agent)
-      .proposals.filter((one) => one.proposal !== proposal && one.revision === revision && isTurnedDown(one))
-      .map(({ proposal, state, reason }) => ({ proposal, state, reason }))
   }
 
   async function record(
@@ -128,6 +119,15 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
 }
 
 export type Checking = ReturnType<typeof createChecking>
+
+/** Proposals of the same content that were turned down before. */
+export function turnedDown(core: Core, agent: string, revision: string, except: string) {
+  const isTurnedDown = (one: ProposalRecord): boolean => one.state === 'rejected' || one.state === 'rolled-back'
+  return core.ledger
+    .state(agent)
+    .proposals.filter((one) => one.proposal !== except && one.revision === revision && isTurnedDown(one))
+    .map(({ proposal, state, reason }) => ({ proposal, state, reason }))
+}
 
 /** Events that end proposals which an activation of `revision` leaves behind. */
 export function staled(

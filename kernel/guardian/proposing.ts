@@ -3,7 +3,8 @@ import type { PolicyOrigin } from '../executor/executor.ts'
 import type { IntakeProblem, IntakeResult, TreeFile } from '../sandbox/sandbox.ts'
 import { draft, type EventDraft } from '../wire/events.ts'
 import type { PolicyProposeParams, PolicyProposeResult, ProposalState } from '../wire/executor.ts'
-import type { Checking } from './checking.ts'
+import { type Checking, turnedDown } from './checking.ts'
+import { recurrenceOf } from './checks/check.ts'
 import { kernelFileNames, treeProblems } from './checks/scope.ts'
 import type { Core } from './core.ts'
 import { short, waiting } from './state.ts'
@@ -64,7 +65,8 @@ export function createProposing(core: Core, copies: WorkingCopies, checking: Che
     })
     const { state } = ledger.proposal(agent, made)
     if (state === 'checking') checking.start(agent, made)
-    return { proposal: made, revision, state }
+    const note = tree.ok ? recurrenceOf(turnedDown(core, agent, revision, made)) : null
+    return { proposal: made, revision, state, ...(note === null ? {} : { note }) }
   }
 
   async function checkEvidence(agent: string, evidence: readonly number[]): Promise<number[]> {
@@ -86,13 +88,16 @@ export function createProposing(core: Core, copies: WorkingCopies, checking: Che
       core.requireOpen()
       const { agent, task, generation, turn, step, revision } = where
       const target = core.targets.get(agent)
-      if (target?.task === task && !target.context().brief.propose)
+      if (target?.task !== task)
+        throw new KernelError('conflict', `${task} is not running any more: propose in a task that runs`)
+      if (!target.context().brief.propose)
         throw new KernelError('forbidden', 'this run takes no proposals (it is a control run)')
       const made = ledger.state(agent).proposals.filter((one) => one.task === task && one.by === 'executor').length
       if (made >= proposalsPerTask)
         throw new KernelError('over-budget', `${made} proposals were made in this task, and no more are taken`)
       const evidence = await checkEvidence(agent, params.evidence ?? [])
-      const [base, tree] = await Promise.all([copies.base(agent, task), copies.read(where.box)])
+      const [base, copy] = await Promise.all([copies.base(agent, task), copies.read(where.box)])
+      const tree = usable(copy)
       const said = { claim: params.claim, why: params.why, evidence, expects: params.expects ?? null }
       const header = { actor: 'executor', task, run: 'task', generation, turn, step, revision } as const
       return make(agent, tree, base, 'executor', said, header)
@@ -101,8 +106,7 @@ export function createProposing(core: Core, copies: WorkingCopies, checking: Che
     async submit(agent: string, files: readonly TreeFile[], why: string, claim: string) {
       core.requireOpen()
       const given = files.filter(({ path }) => !kernelFileNames.includes(path))
-      const problems = treeProblems(given)
-      const tree: IntakeResult = problems.length > 0 ? { ok: false, problems } : { ok: true, files: [...given] }
+      const tree = usable({ ok: true, files: [...given] })
       const said = { claim, why, evidence: [], expects: null }
       return make(agent, tree, ledger.mustBeActive(agent).revision, 'operator', said, { actor: 'operator' })
     },
@@ -120,6 +124,12 @@ export function createProposing(core: Core, copies: WorkingCopies, checking: Che
       return ledger.proposal(agent, proposal).state
     },
   }
+}
+
+/** A tree that no revision can have, an empty one for instance, is refused like one that cannot be read. */
+function usable(tree: IntakeResult): IntakeResult {
+  const problems = tree.ok ? treeProblems(tree.files) : []
+  return problems.length > 0 ? { ok: false, problems } : tree
 }
 
 function refusal(proposal: string, problems: readonly IntakeProblem[], place: Header): EventDraft<'proposal.checked'> {

@@ -140,6 +140,8 @@ export function createReview(core: Core, activation: Activation) {
     async reject(input: VerdictInput): Promise<VerdictReceipt> {
       core.requireOpen()
       const { agent, proposal, reason } = input
+      if (reason.trim() === '')
+        throw new KernelError('invalid', 'a rejection needs a reason: it is what the agent learns from')
       return ledger.locked(agent, async () => {
         const { one, binding, viewedMs } = spend(input)
         const data = { proposal, verdict: 'rejected' as const, reason, by: 'operator' as const, binding, viewedMs }

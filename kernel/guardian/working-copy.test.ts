@@ -115,9 +115,57 @@ describe('the working copy at /policy', () => {
     expect((await test.guardian.status(agent, 'T-1')).problems).toBeUndefined()
   })
 
+  it.each([
+    ['emptied', 'rm -rf /policy/* && ! rmdir /policy 2>/dev/null', 'main.ts', 'is missing'],
+    ['one link to a folder', 'rm -rf /policy/* && ln -s /usr /policy/main.ts', './main.ts', 'symbolic link'],
+    ['a file of 1 GB', 'truncate -s 1G /policy/big.txt', './big.txt', 'larger than'],
+    ['100,000 files', 'cd /policy && seq -f "%06g.txt" 100000 | xargs touch', '.', 'more than 500 files'],
+    ['a pipe', 'mkfifo /policy/pipe.ts', './pipe.ts', 'named pipe'],
+    ['a hard link', 'ln /policy/main.ts /policy/other.ts', './other.ts', 'hard link'],
+    ['a repository', 'mkdir /policy/.git && touch /policy/.git/config', './.git/', 'begins with a dot'],
+    ['a folder in place of main.ts', 'rm /policy/main.ts && mkdir /policy/main.ts', 'main.ts', 'is missing'],
+  ])('[G11] that is %s is refused, and named, while the task works on', async (_name, command, path, problem) => {
+    await shell(command)
+    await propose()
+    const { state, reason, problems, checks } = await test.guardian.get(agent, 'P-1')
+    expect(state).toBe('failed-checks')
+    expect(reason).toContain(problem)
+    const named = [...problems, ...((checks[0]?.details as { problems?: typeof problems } | null)?.problems ?? [])]
+    expect(named).toContainEqual({ path, problem: expect.stringContaining(problem) })
+    expect(await shell('echo works')).toBe('works\n')
+    expect(await test.guardian.active(agent)).toMatchObject({ activation: 1 })
+  })
+
+  it('[G11] cannot be replaced by a link: the kernel mounts its own folder, or nothing', async () => {
+    const { renameSync, symlinkSync } = await import('node:fs')
+    const { policy } = taskFolders(test.boxesDir, 'T-1')
+    renameSync(policy, `${policy}-away`)
+    symlinkSync('/etc', policy)
+    await expect(test.guardian.propose(origin, said)).rejects.toThrow(/links are not followed/)
+    await expect(test.guardian.status(agent, 'T-1')).rejects.toMatchObject({ code: 'invalid' })
+    expect(await test.events(['proposal.made'])).toEqual([])
+  })
+
+  it('[G1] that is edited after it was proposed changes nothing of the proposal', async () => {
+    await shell('echo "export const two = 2" > /policy/main.ts')
+    await propose()
+    const before = await test.guardian.view(agent, 'P-1')
+    await shell('echo "fetch(1)" > /policy/main.ts')
+    const shownFile = await test.guardian.file(agent, 'P-1', 'main.ts')
+    expect(shownFile.after).toBe('export const two = 2\n')
+    await test.guardian.approve({ agent, proposal: 'P-1', reason: '', ...before })
+    const [file] = await test.revisions.read((await test.guardian.active(agent))?.revision ?? '')
+    expect(file?.text).toBe('export const two = 2\n')
+  })
+
   it('refuses evidence that is not in the agent’s history', async () => {
     await shell('echo "export {}" > /policy/main.ts')
     await expect(test.guardian.propose(origin, { ...said, evidence: [999] })).rejects.toThrow(/999/)
+    await test.guardian.createAgent('other', policy('theirs'))
+    const [foreign] = (await test.history.read({ agent: 'other' }, { limit: 1 })).events
+    await expect(test.guardian.propose(origin, { ...said, evidence: [foreign?.seq ?? 0] })).rejects.toThrow(
+      `evidence names events that are not in this agent's history: ${foreign?.seq}`,
+    )
     await test.guardian.propose(origin, { ...said, evidence: [1, 1, 2] })
     expect((await test.guardian.get(agent, 'P-1')).evidence).toEqual([1, 2])
     expect(await test.guardian.withdraw(agent, 'P-1')).toBe('withdrawn')

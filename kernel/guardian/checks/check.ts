@@ -43,3 +43,12 @@ export const unresolved = (summary: string, details: CheckOutcome['details'] = {
   summary,
   details,
 })
+
+/** Earlier proposals of the same content in words, with why they were turned down; null: there is none. */
+export function recurrenceOf(earlier: Candidate['recurrences']): string | null {
+  if (earlier.length === 0) return null
+  const named = earlier.map(({ proposal, state, reason }) => {
+    return `${proposal}, which was ${state}${reason ? ` (${reason})` : ''}`
+  })
+  return `the same content as ${named.join(' and ')}`
+}

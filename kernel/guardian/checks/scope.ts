@@ -1,7 +1,8 @@
 import type { IntakeProblem, TreeFile } from '../../sandbox/sandbox.ts'
-import { type Check, fail, pass } from './check.ts'
+import { type Check, fail, pass, recurrenceOf } from './check.ts'
 import { hiddenCharacters } from './hidden.ts'
 import { latinWords, lookalikes } from './lookalikes.ts'
+import { encodedData } from './opaque.ts'
 
 const scopeLimits = {
   files: 500,
@@ -22,7 +23,7 @@ export const kernelFileNames: readonly string[] = ['package.json', 'wire.d.ts', 
 /** Whether the tree can be a policy at all, and whether a person can see all that it says. */
 export const scope: Check = {
   name: 'scope',
-  rules: { version: 2, ...scopeLimits, allowedExtensions },
+  rules: { version: 3, ...scopeLimits, allowedExtensions },
   async run({ files, base, recurrences }) {
     const latin = latinWords(files)
     const problems = [...treeProblems(files), ...files.flatMap((file) => textProblems(file, latin))]
@@ -42,9 +43,11 @@ export const scope: Check = {
       const more = problems.length > 1 ? `; and ${problems.length - 1} more` : ''
       return fail(`${first.path}: ${first.problem}${more}`, details)
     }
-    const again =
-      recurrences.length === 0 ? '' : `; the same content as ${recurrences.map((one) => one.proposal).join(', ')}`
-    return pass(`${files.length} files, ${sizeBytes} bytes, all plain text${again}`, details)
+    const again = recurrenceOf(recurrences)
+    return pass(
+      `${files.length} files, ${sizeBytes} bytes, all plain text${again === null ? '' : `; ${again}`}`,
+      details,
+    )
   },
 }
 
@@ -112,6 +115,9 @@ function textProblems({ path, text }: TreeFile, latin: ReadonlySet<string>): Int
       path,
       problem: `line ${long + 1} is longer than ${scopeLimits.lineCharacters} characters: break it up`,
     })
+  const encoded = encodedData(text)
+  if (encoded !== null)
+    problems.push({ path, problem: `line ${encoded.line} begins ${encoded.what}: nobody can inspect it, leave it out` })
   return problems
 }
 

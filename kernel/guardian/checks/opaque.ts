@@ -1,0 +1,40 @@
+/** Bits a character of a word that says nothing to a reader: hexadecimal has nearly 4, base64 5 to 6, prose and names less or blanks in between. */
+const opaqueBits = 3.4
+/** Shorter words may be hashes or names. */
+const wordCharacters = 48
+/** In all of a file: a few hashes are no payload. */
+const wordsMax = 512
+const escapesMax = 64
+const numbersMax = 256
+
+/**
+ * Data in a text that a reader cannot read: encoded words, long runs of escapes, long lists of numbers. Null: none to speak of.
+ * A payload can always be disguised as prose; this keeps out what nobody would try to read.
+ */
+export function encodedData(text: string): { line: number; what: string } | null {
+  const lineAt = (index: number): number => text.slice(0, index).split('\n').length
+  let characters = 0
+  let first = 0
+  for (const { 0: word, index } of text.matchAll(new RegExp(`[A-Za-z0-9+/=_-]{${wordCharacters},}`, 'g'))) {
+    if (entropy(word) < opaqueBits) continue
+    if (characters === 0) first = index
+    characters += word.length
+  }
+  if (characters > wordsMax) return { line: lineAt(first), what: `${characters} characters of encoded data` }
+  const escapes = new RegExp(
+    `(?:\\\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\\{[0-9a-fA-F]+\\})\\s*){${escapesMax},}`,
+  ).exec(text)
+  if (escapes !== null) return { line: lineAt(escapes.index), what: 'a long run of escaped characters' }
+  const numbers = new RegExp(`(?:\\b(?:0x[0-9a-fA-F]+|\\d+)\\s*,\\s*){${numbersMax},}`).exec(text)
+  if (numbers !== null) return { line: lineAt(numbers.index), what: 'a long list of numbers' }
+  return null
+}
+
+/** Shannon's, bits a character. */
+function entropy(word: string): number {
+  const counts = new Map<string, number>()
+  for (const character of word) counts.set(character, (counts.get(character) ?? 0) + 1)
+  let bits = 0
+  for (const count of counts.values()) bits -= (count / word.length) * Math.log2(count / word.length)
+  return bits
+}
