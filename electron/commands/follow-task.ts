@@ -1,4 +1,4 @@
-import type { TaskSummary } from '../../kernel/wire/operator.ts'
+import type { EventRow, TaskSummary } from '../../kernel/wire/operator.ts'
 import { Ended, type ExitCode, exitCode } from './command.ts'
 import type { OpenDesk } from './desk.ts'
 import { type RunResult, resultLines, runResult } from './outcome.ts'
@@ -78,12 +78,18 @@ async function showUntilFinished(
         if (event.task !== null && event.task !== task) continue
         const line = progress.line(event)
         if (line !== null) show(line)
-        if (event.kind === 'task.finished' && event.task === task) return
+        if (event.task === task && isOver(event)) return
       }
     }
   } catch (error) {
     if (!signal.aborted) throw error
   }
+}
+
+/** It has finished, or the kernel keeps it paused for something that only the operator can mend: a script must not wait for that. */
+function isOver({ kind, data }: EventRow): boolean {
+  if (kind === 'task.finished') return true
+  return kind === 'task.paused' && data.by === 'kernel' && data.cause !== undefined && data.cause !== 'endpoint'
 }
 
 /** A task that could not be opened (no box, no endpoint) is left for a later start: no event says so. */

@@ -3,6 +3,7 @@ import { doctor } from './doctor.ts'
 import { history, report, verify } from './history.ts'
 import { approve, proposals, propose, reject, revisions, rollback } from './proposals.ts'
 import { run } from './run.ts'
+import { leaveSafeMode } from './safe-mode.ts'
 import { serveCommand } from './serve.ts'
 import { answer, packs, pause, resume, steer, stop, tasks } from './tasks.ts'
 
@@ -16,6 +17,7 @@ export const commands: Readonly<Record<string, Command>> = {
   reject,
   rollback,
   revisions,
+  'leave-safe-mode': leaveSafeMode,
   tasks,
   pause,
   resume,

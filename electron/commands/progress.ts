@@ -92,6 +92,7 @@ function is<K extends EventKind>(event: EventRow, kind: K): event is EventRow & 
 function tell(event: EventRow, agent: string): string | null {
   const task = event.task ?? ''
   if (is(event, 'task.started')) return `${task} runs.`
+  if (is(event, 'task.paused') && event.data.by === 'kernel') return `${task} is paused: ${inert(event.data.reason)}`
   if (is(event, 'task.paused')) return `${task} pauses at the next safe point: ${inert(event.data.reason)}`
   if (is(event, 'task.resumed')) return `${task} goes on.`
   if (is(event, 'task.asked'))
@@ -104,6 +105,8 @@ function tell(event: EventRow, agent: string): string | null {
     const why = event.data.outOfMemory ? 'out of memory' : `${event.data.signal ?? `exit ${event.data.exitCode}`}`
     return `the executor crashed (${why})`
   }
+  if (is(event, 'executor.escalated'))
+    return `after ${event.data.crashes} failures the kernel falls back to ${event.data.to}: ${inert(event.data.reason)}`
   if (is(event, 'executor.hung')) return `the executor hung (no ${event.data.watchdog} for ${event.data.afterMs} ms)`
   return tellPolicy(event, agent)
 }

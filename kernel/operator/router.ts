@@ -81,7 +81,10 @@ export function createRouter(parts: OperatorParts) {
     host: {
       status: os.host.status.handler(() => parts.status()),
       pauseAll: os.host.pauseAll.handler(async () => {
-        const running = tasks.states().filter(({ state }) => ['starting', 'running', 'waiting'].includes(state))
+        // Of the paused ones, those that would go on by themselves.
+        const running = tasks
+          .states()
+          .filter(({ state }) => ['starting', 'running', 'waiting', 'paused'].includes(state))
         const paused = await Promise.all(
           running.map(({ task }) =>
             tasks.pause(task, 'operator', 'paused with all others').then(
@@ -105,6 +108,11 @@ export function createRouter(parts: OperatorParts) {
       unlock: os.credentials.unlock.handler(({ input }) => credentials.unlock(input)),
     },
     agents: {
+      leaveSafeMode: os.agents.leaveSafeMode.handler(async ({ input }) => {
+        const left = await guardian.leaveSafeMode(input.agent, typed(input.reason, 'your reason'))
+        await tasks.released(input.agent)
+        return left
+      }),
       list: os.agents.list.handler(async () => {
         const all = tasks.states()
         const created = await everyEvent(history, 'agent.created')

@@ -316,6 +316,8 @@ export const operatorContract = {
   packs: { list: oc.output(z.array(packSchema)) },
   credentials: credentialsContract,
   agents: {
+    /** The active revision may try again, and tasks that safe mode had paused go on. `conflict` where there is none to leave. */
+    leaveSafeMode: oc.input(z.strictObject({ agent: agentName, reason: z.string().max(4000) })).output(done),
     list: oc.output(
       z.array(
         z.object({

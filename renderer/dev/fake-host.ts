@@ -78,6 +78,7 @@ export function fakeHost(world: FakeWorld) {
       ]),
     },
     agents: {
+      leaveSafeMode: os.agents.leaveSafeMode.handler(({ input }) => marked('agent.released', { reason: input.reason })),
       list: os.agents.list.handler(() =>
         world.isEmpty
           ? []

@@ -80,6 +80,7 @@ const lines: Record<EventKind, (data: Data) => Line> = {
     text: `${str(d.name)} with ${shortHash(str(d.revision))}`,
     group: 'task',
   }),
+  'agent.released': (d) => ({ word: 'left safe mode', text: str(d.reason), group: 'policy' }),
   'agent.forked': (d) => ({ word: 'agent forked', text: str(d.name), group: 'task' }),
   'task.created': (d) => ({ word: 'task created', text: str(d.title), group: 'task' }),
   'task.started': () => ({ word: 'task started', tone: 'run', icon: '●', group: 'task' }),
