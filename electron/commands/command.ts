@@ -82,7 +82,9 @@ export function wholeNumber(option: string, text: string, least = 0): number {
 export function nanoUsd(option: string, text: string): number {
   const parts = /^(\d{1,6})(?:\.(\d{1,9}))?$/.exec(text)
   if (parts === null)
-    throw new BadArguments(`${option} takes an amount in dollars such as 2 or 0.50, not ${JSON.stringify(text)}`)
+    throw new BadArguments(
+      `${option} takes an amount in dollars such as 2 or 0.50 (with a point, and no sign), not ${JSON.stringify(text)}`,
+    )
   return Number(parts[1]) * 1_000_000_000 + Number((parts[2] ?? '').padEnd(9, '0'))
 }
 

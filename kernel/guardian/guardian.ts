@@ -1,7 +1,7 @@
 import type { Generation, PolicyService, TaskContext } from '../executor/executor.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
 import type { Binding } from '../wire/events.ts'
-import type { ProposalState } from '../wire/executor.ts'
+import type { PolicyProposeResult, ProposalState } from '../wire/executor.ts'
 import type { ProposalDetail, ProposalSummary, RevisionRow } from '../wire/operator.ts'
 
 export interface ActiveRevision {

@@ -35,6 +35,56 @@ describe('requests to run', () => {
     expect(await bench.events(['task.created'])).toEqual([])
   })
 
+  it.each([
+    [{ approve: 'rules' as const }, /there are no rules to approve by/],
+    [{ budgetNanoUsd: 0 }, /a budget of 0 dollars lets no call through/],
+    [{ budgetTokens: 0 }, /a budget of 0 tokens lets no call through/],
+    [{ endpoints: [{ name: 'game' }] }, /has no endpoint "game"; it has: none/],
+  ])('with %j are refused with what to write instead, and make neither agent nor task', async (request, why) => {
+    await working()
+    bench.knowsAgents = false
+    await expect(bench.run(request)).rejects.toMatchObject({ code: 'invalid', message: expect.stringMatching(why) })
+    expect(bench.knowsAgents).toBe(false)
+    expect(await bench.events(['task.created', 'agent.created'])).toEqual([])
+  })
+
+  it('with an endpoint say so in the task, by name and address', async () => {
+    await working()
+    const address = '127.0.0.1:8080'
+    const toml = `[[exodesk.endpoints]]\nname = "game"\naddress = "${address}"`
+    const pack = writePack(`${bench.open.dataDir}/game`, { script: [], toml })
+    await expect(bench.run({ pack })).rejects.toMatchObject({ code: 'forbidden' })
+    await bench.run({ pack, endpoints: [{ name: 'game', address }] })
+    const [created] = await bench.events(['task.created'])
+    expect(created?.data).toMatchObject({ endpoints: [{ name: 'game', address }] })
+    await bench.until('turn.started')
+    expect(bench.target?.context().brief.instruction).toContain('/run/endpoints/game.sock')
+    expect(bench.target?.box()).toMatchObject({ env: { EXODESK_ENDPOINT_GAME: '/run/endpoints/game.sock' } })
+  })
+
+  it('[X12] with words that are options somewhere are names that do not fit, or packs that are not there', async () => {
+    await working()
+    const { runRequestSchema } = await import('../wire/operator.ts')
+    for (const word of [
+      '--privileged',
+      '-v/:/h',
+      '--network=host',
+      '; rm -rf /',
+      '$(id)',
+      'a b',
+      '../x',
+      'a\0b',
+      'a\n--x',
+    ]) {
+      expect(runRequestSchema.safeParse({ pack: bench.pack, agent: word }).success, word).toBe(false)
+      expect(runRequestSchema.safeParse({ pack: bench.pack, sandbox: word }).success, word).toBe(false)
+      await expect(bench.run({ pack: word }), word).rejects.toMatchObject({ code: 'not-found' })
+    }
+    expect(runRequestSchema.safeParse({ pack: bench.pack, agent: 'plain-1' }).success).toBe(true)
+    expect(runRequestSchema.safeParse({ pack: bench.pack, mounts: ['/:/h'] }).success).toBe(false)
+    expect(await bench.events(['task.created'])).toEqual([])
+  })
+
   it('after the app has begun to end are refused, and leave nothing running', async () => {
     await working()
     await bench.run({ agent: 'a' })

@@ -146,6 +146,17 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     const model = chooseModel(request)
     await parts.requireKey(model)
     const approve = request.approve ?? 'none'
+    if (approve === 'rules')
+      throw new KernelError(
+        'invalid',
+        'there are no rules to approve by: this version has none to set. Ask for none (you approve) or all (the run does)',
+      )
+    for (const [name, budget] of [
+      ['dollars', request.budgetNanoUsd],
+      ['tokens', request.budgetTokens],
+    ] as const)
+      if (budget === 0)
+        throw new KernelError('invalid', `a budget of 0 ${name} lets no call through: give more, or leave it out`)
     if (approve === 'all' && !model.simulated && request.unattended !== true) {
       throw new KernelError('forbidden', 'approving every proposal unread with a real model needs --unattended')
     }

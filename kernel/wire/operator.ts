@@ -423,7 +423,9 @@ export const operatorContract = {
       .input(proposalRef.extend({ nonce: z.string(), binding: bindingSchema, reason: z.string().max(4000).optional() }))
       .output(z.object({ seq: count, state: z.enum(proposalStates), before: sha256, after: sha256 })),
     reject: oc
-      .input(proposalRef.extend({ nonce: z.string(), binding: bindingSchema, reason: z.string().min(1).max(4000) }))
+      .input(
+        proposalRef.extend({ nonce: z.string(), binding: bindingSchema, reason: z.string().trim().min(1).max(4000) }),
+      )
       .output(z.object({ seq: count, state: z.enum(proposalStates), before: sha256, after: sha256 })),
     /** A proposal by the operator: `tree` are files given from outside (a folder read by the command line). */
     submit: oc
@@ -435,7 +437,15 @@ export const operatorContract = {
           claim: z.string().max(500).optional(),
         }),
       )
-      .output(z.object({ proposal: proposalId, revision: sha256, state: z.enum(proposalStates) })),
+      .output(
+        z.object({
+          proposal: proposalId,
+          revision: sha256,
+          state: z.enum(proposalStates),
+          /** That the same content was turned down before, and why. */
+          note: z.string().optional(),
+        }),
+      ),
     withdraw: oc.input(proposalRef).output(z.object({ state: z.enum(proposalStates) })),
   },
   revisions: {
