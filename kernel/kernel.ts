@@ -19,19 +19,23 @@ import { openHistory } from './history/open.ts'
 import { createModelCards, parseModelCards } from './models/cards.ts'
 import { createGateway } from './models/gateway.ts'
 import { createPriceTable } from './models/prices.ts'
+import { endpointProblem } from './models/reachable.ts'
+import { openSharedBudgets } from './models/shared-budgets.ts'
 import { createTokenCounter } from './models/tokens.ts'
+import { recordNotices } from './notice-record.ts'
 import { createNotices } from './notices.ts'
+import { createBudgetDesk } from './operator/budgets.ts'
 import { createCredentials } from './operator/credentials.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
 import { type KernelResources, readSeed } from './resources.ts'
 import { createRevisions } from './revisions/tree.ts'
-import { endpointProblem } from './models/reachable.ts'
 import * as files from './sandbox/files.ts'
 import { intakePolicy, layPolicy } from './sandbox/intake.ts'
 import { localProvider } from './sandbox/local.ts'
 import { chooseProvider } from './sandbox/providers.ts'
 import { hostStatus, packRows } from './status.ts'
 import { holdLock } from './store/lock.ts'
+import { recordedSuspension, type Suspension } from './suspension.ts'
 import { createTasks } from './tasks/registry.ts'
 import type { Tasks } from './tasks/tasks.ts'
 import { draft, type EventData } from './wire/events.ts'
@@ -76,6 +80,8 @@ export interface Kernel {
   status(): Promise<HostStatus>
   /** The text with every key that the kernel knows masked: for whatever a host writes to a screen or a file. */
   redact(text: string): string
+  /** What the host knows of its sleep; without a word it is noticed all the same. */
+  readonly power: Pick<Suspension, 'suspending' | 'look'>
   /** Quit: running tasks are interrupted and go on at the next start. */
   close(): Promise<void>
 }
@@ -112,7 +118,9 @@ async function closeAll(opened: Closing[]): Promise<void> {
 
 /** @param opened gets what is to be closed, in order of opening. */
 async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel> {
-  const clock = config.clock ?? systemClock
+  const suspension = recordedSuspension(config.clock ?? systemClock)
+  opened.push(() => suspension.close())
+  const { clock } = suspension
   const startedAt = clock.now()
   const notices = createNotices()
   const boxesDir = join(config.dataDir, 'boxes')
@@ -150,6 +158,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   const modelKeys = createModelKeys(keys, vault, notices)
   const typed = createTyped(masks, notices)
   const counter = createTokenCounter()
+  const shared = await openSharedBudgets({ history, clock, notices })
   const open = createGateway({
     clock,
     prices: createPriceTable({ cards }),
@@ -158,6 +167,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     keys: modelKeys.take,
     redact: masks.redact,
     keyStart: masks.keyStart,
+    shared,
   })
   const gateway = maskedGateway(open, masks)
   const artifacts = createArtifacts({ history })
@@ -236,6 +246,8 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
         { actor: 'kernel' },
       ),
     ])
+    suspension.recordIn(history)
+    opened.push(recordNotices(notices, history))
     // Keys that tasks of an earlier start were given are known from the beginning on.
     for (const { model } of tasks.states()) await modelKeys.require(model).catch(() => {})
     await record('kernel').catch(({ message }: Error) =>
@@ -258,6 +270,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
       goingOn.length > 0 && `${goingOn.join(', ')} ${goingOn.length === 1 ? 'goes' : 'go'} on`,
       work.turnsInterrupted > 0 && `${count(work.turnsInterrupted, 'turn')} had been interrupted`,
       work.openCallsClosed > 0 && `${count(work.openCallsClosed, 'tool call')} closed with unknown effect`,
+      work.reservationsCharged > 0 && `${count(work.reservationsCharged, 'model call')} charged as reserved`,
       policy.activationsResolved > 0 && `${count(policy.activationsResolved, 'activation')} resolved`,
       policy.checksRestarted > 0 && `${count(policy.checksRestarted, 'check')} started again`,
       boxesReaped > 0 && `${count(boxesReaped, 'box', 'boxes')} left behind ended`,
@@ -270,7 +283,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
           summary,
           openCallsClosed: work.openCallsClosed,
           turnsInterrupted: work.turnsInterrupted,
-          reservationsCharged: 0,
+          reservationsCharged: work.reservationsCharged,
           activationsResolved: policy.activationsResolved,
           boxesReaped,
           tasks: work.tasks,
@@ -312,6 +325,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     tasks,
     packs: () => packRows(resources, provider),
     credentials: createCredentials({ vault, history, tasks, record, proceeds: config.proceed ?? true }),
+    budgets: createBudgetDesk({ shared, history }),
     typed,
     status,
     ensureAgent: async (agent) => {
@@ -328,6 +342,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     tasks,
     status,
     redact: masks.redact,
+    power: suspension,
     close: () => closeAll(opened),
   }
 }

@@ -5,7 +5,7 @@ import type { Running } from './running.ts'
 type Budget = EventData<'budget.reached'>['budget']
 const budgets: readonly string[] = ['usd', 'tokens', 'steps', 'time'] satisfies Budget[]
 
-/** Records that a limit of the task was reached: once per limit, and again only when it has been raised since. */
+/** Records that a limit was reached: once per limit, and again only when it has been raised since. */
 export async function announceBudget(running: Running, error: KernelError): Promise<void> {
   const reached = reachedBy(error)
   if (reached === null) return
@@ -15,17 +15,21 @@ export async function announceBudget(running: Running, error: KernelError): Prom
       { agent: running.spec.agent },
       { task: running.spec.task.task, kinds: ['budget.reached', 'budget.raised'], order: 'desc', limit: 100 },
     )
-    const latest = events.find(({ data }) => (data as { budget?: string }).budget === reached.budget)
+    const latest = events.find(({ data }) => {
+      const { budget, scope } = data as { budget?: string; scope?: string }
+      return budget === reached.budget && (scope ?? 'task') === (reached.scope ?? 'task')
+    })
     if (latest?.kind === 'budget.reached' && latest.data.limit === reached.limit) return
     await history.append([draft('budget.reached', reached, running.place('kernel'))])
   })
 }
 
-/** What an over-budget error says of itself; null where it names no limit of the task (stored bytes, say). */
+/** What an over-budget error says of itself; null where it names no limit (stored bytes, say). */
 function reachedBy({ details }: KernelError): EventData<'budget.reached'> | null {
-  const { budget, limit, used, spent } = details ?? {}
+  const { budget, limit, used, spent, scope } = details ?? {}
   if (typeof budget !== 'string' || !budgets.includes(budget)) return null
-  return { budget: budget as Budget, limit: whole(limit), used: whole(used ?? spent) }
+  const of: { scope?: 'agent' | 'day' } = scope === 'agent' || scope === 'day' ? { scope } : {}
+  return { budget: budget as Budget, limit: whole(limit), used: whole(used ?? spent), ...of }
 }
 
 function whole(value: unknown): number {

@@ -1,10 +1,14 @@
-import type { BoxMounts, ProviderName } from '../sandbox/sandbox.ts'
-import type { ModelChoice, RunKind } from '../wire/events.ts'
+import type { BoxMounts, CommandSpec, ProviderName, RunOptions, RunOutput } from '../sandbox/sandbox.ts'
+import type { EventDraft, ModelChoice, RunKind } from '../wire/events.ts'
 import type {
   PolicyProposeParams,
   PolicyProposeResult,
   PolicyStatus,
   ProposalState,
+  SandboxJob,
+  SandboxLogsParams,
+  SandboxLogsResult,
+  SnapshotRef,
   TaskBrief,
   TurnRunParams,
 } from '../wire/executor.ts'
@@ -20,6 +24,32 @@ export interface GenerationSpec {
   signal?: AbortSignal
 }
 
+/** Header of an event: made by the kernel, never from a payload. */
+export type EventPlace = Omit<EventDraft, 'kind' | 'data'>
+
+export interface JobCommand extends CommandSpec {
+  command: string
+  stdin?: string
+}
+
+/** Commands, jobs and snapshots of a task's sandbox. They belong to the task and outlive a generation. */
+export interface TaskSandbox {
+  /** One command, in the box that stays. @throws as `StandingSandbox.run`. */
+  run(command: CommandSpec, options?: RunOptions): Promise<RunOutput>
+  /** Returns the job's name at once. Its start and end are events. @throws KernelError `unavailable` (too many). */
+  startJob(command: JobCommand, call: string | null, place: EventPlace): Promise<string>
+  jobs(): SandboxJob[]
+  /** @throws KernelError `not-found`, `cancelled`. */
+  logs(params: SandboxLogsParams, signal: AbortSignal): Promise<SandboxLogsResult>
+  /** Resolves when it has ended. @throws KernelError `not-found`. */
+  killJob(job: string): Promise<SandboxJob>
+  /** With the world's state. The event is there once all of it is durable. */
+  snapshot(name: string, place: EventPlace): Promise<SnapshotRef>
+  /** Ends commands and jobs, then brings sandbox and world back. @throws KernelError `not-found`. */
+  restore(name: string, place: EventPlace): Promise<void>
+  snapshots(): Promise<SnapshotRef[]>
+}
+
 /** The running task as the channel needs it. Reads are bound to the agent, writes to this task. */
 export interface TaskContext {
   task: string
@@ -27,6 +57,7 @@ export interface TaskContext {
   model: ModelChoice
   /** Box of one `sandbox.exec`: the label and mounts of the task sandbox. */
   box: { sandbox?: ProviderName; label: string; mounts: BoxMounts; workdir: string; env?: Record<string, string> }
+  sandbox: TaskSandbox
   /** `task.complete`: checks the measure; false with the measure in words where the goal is unmet. */
   complete(summary: string): Promise<{ accepted: boolean; message: string }>
   ask(question: string): Promise<void>
@@ -34,6 +65,8 @@ export interface TaskContext {
   nextStep(): Promise<number>
   /** A model call could not be sent, for a reason that only the operator can mend: no key, no price. */
   refused(reason: string): void
+  /** A budget that this task shares with others has no room for its next call: it waits for room. */
+  waitsForBudget(reason: string): void
 }
 
 /** What the guardian answers to an executor's `policy.*`. Bound to agent and task by the channel. */

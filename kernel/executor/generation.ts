@@ -297,6 +297,8 @@ export class ExecutorGeneration implements Generation, Running {
 
   async overBudget(error: KernelError): Promise<void> {
     if (this.#turn !== null) this.#turn.budget ??= error.message
+    const { scope } = error.details ?? {}
+    if (scope === 'agent' || scope === 'day') this.spec.task.waitsForBudget(error.message)
     await announceBudget(this, error)
   }
 

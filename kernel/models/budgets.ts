@@ -1,5 +1,5 @@
 import { KernelError } from '../errors.ts'
-import type { BudgetState, ModelPrice } from './models.ts'
+import type { Account, Amount, BudgetState, ModelPrice } from './models.ts'
 import { pricesAt } from './usage.ts'
 
 /** Output that a call is let begin with, at least: fewer tokens would pay for a prompt and get no answer. */
@@ -9,18 +9,6 @@ export interface CallSize {
   promptTokens: number
   /** What the caller asked for, or else the model's most. */
   outputTokens: number
-}
-
-export interface Amount {
-  nanoUsd: number
-  tokens: number
-}
-
-/** A limit and what counts against it, whoever shares it. */
-export interface Account extends BudgetState {
-  scope: 'task' | 'agent' | 'day'
-  /** As a person would say it: "the budget of …". */
-  of: string
 }
 
 /** What one attempt may spend at most. Settled once, whatever comes of the attempt. */

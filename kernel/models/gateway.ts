@@ -8,11 +8,10 @@ import { endpointOf, failureOf, type ModelKeys } from './endpoint.ts'
 import { createLedger } from './ledger.ts'
 import { limitsOf } from './limits.ts'
 import { type Masks, maskedDeltas } from './masked-deltas.ts'
-import type { Attempt, Gateway, GatewayAnswer, GatewayCall, PriceTable, TokenCounter } from './models.ts'
+import type { Attempt, Gateway, GatewayAnswer, GatewayCall, PriceTable, SharedBudgets, TokenCounter } from './models.ts'
 import { type PromptSize, sizeOf } from './prompt.ts'
 import { type ApiCall, apiCall } from './protocols.ts'
 import { isTransient, pause, waitMs } from './retry.ts'
-import type { SharedBudgets } from './shared-budgets.ts'
 import { estimate, type MeteredUsage, meter, tokensOf } from './usage.ts'
 
 export interface GatewayLimits extends AttemptLimits {
@@ -105,7 +104,7 @@ async function runCall(
     ...ledger.totals(),
     durationMs: elapsedMs(),
     firstByteMs,
-    error: error === null ? null : { code: error.code, message: redact(error.message) },
+    error: error === null ? null : { ...error, message: redact(error.message) },
   })
 
   let reservation = reserve()

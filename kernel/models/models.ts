@@ -79,6 +79,18 @@ export interface Attempt {
   reservation?: number
 }
 
+export interface Amount {
+  nanoUsd: number
+  tokens: number
+}
+
+/** A limit and what counts against it, whoever shares it. */
+export interface Account extends BudgetState {
+  scope: 'task' | 'agent' | 'day'
+  /** As a person would say it: "the budget of …". */
+  of: string
+}
+
 /** A limit that several tasks share: of the day (local midnight to midnight), or of an agent and its forks. */
 export interface SharedBudget {
   scope: 'day' | 'agent'
@@ -88,6 +100,26 @@ export interface SharedBudget {
   limitTokens: number | null
   spentNanoUsd: number
   spentTokens: number
+}
+
+export interface SharedLimits {
+  nanoUsd: number | null
+  tokens: number | null
+}
+
+/**
+ * Budgets that several tasks share: of the day, and of an agent with all its forks. Set by the operator, kept as events,
+ * applied at once; spend before this start is from roll-ups. What simulated calls would have cost counts too.
+ */
+export interface SharedBudgets {
+  /** Those that a call of this agent counts against, of the day that it is now. */
+  accountsOf(agent: string): Promise<readonly Account[]>
+  /** Every budget that is set, and the day's in any case. */
+  list(): Promise<SharedBudget[]>
+  /** @param agent null: the day's. @throws KernelError `not-found`. */
+  set(agent: string | null, limits: SharedLimits): Promise<number>
+  /** Resolves when a call of this agent that needs so much could begin, or when `signal` aborts. */
+  whenRoom(agent: string, needed: Amount, signal: AbortSignal): Promise<void>
 }
 
 export interface GatewayAnswer {
@@ -103,7 +135,7 @@ export interface GatewayAnswer {
   durationMs: number
   firstByteMs: number | null
   /** Redacted; null unless failed or aborted. `code` is what the executor is told. */
-  error: { code: ErrorCode; message: string } | null
+  error: { code: ErrorCode; message: string; details?: Record<string, unknown> } | null
 }
 
 /**

@@ -4,29 +4,8 @@ import { KernelError } from '../errors.ts'
 import type { History } from '../history/history.ts'
 import type { Notices } from '../notices.ts'
 import { draft, type Event } from '../wire/events.ts'
-import { type Account, type Amount, hasRoom } from './budgets.ts'
-import type { SharedBudget } from './models.ts'
-
-export interface SharedLimits {
-  nanoUsd: number | null
-  tokens: number | null
-}
-
-/**
- * Budgets that several tasks share: of the day, and of an agent with all its forks. Set by the operator, kept as events,
- * applied at once; spend before this start is from roll-ups. Money that simulated calls would have cost counts too.
- */
-export interface SharedBudgets {
-  /** Those that a call of this agent counts against, of the day that it is now. */
-  accountsOf(agent: string): Promise<readonly Account[]>
-  /** Every budget that is set, and the day's in any case. */
-  list(): Promise<SharedBudget[]>
-  /** @param agent null: the day's. @throws KernelError `not-found`. */
-  set(agent: string | null, limits: SharedLimits): Promise<number>
-  /** Resolves when a call of this agent that needs so much could begin, or at once when `signal` aborts. */
-  whenRoom(agent: string, needed: Amount, signal: AbortSignal): Promise<void>
-  close(): void
-}
+import { hasRoom } from './budgets.ts'
+import type { Account, SharedBudgets, SharedLimits } from './models.ts'
 
 interface SharedParts {
   history: History
@@ -149,7 +128,6 @@ export async function openSharedBudgets(parts: SharedParts): Promise<SharedBudge
         if (!isFull || signal.aborted) notices.clear(id)
       }
     },
-    close: tell,
   }
 }
 

@@ -13,6 +13,7 @@ import {
   operatorContract,
   type PackRow,
 } from '../wire/operator.ts'
+import type { createBudgetDesk } from './budgets.ts'
 import type { createCredentials } from './credentials.ts'
 
 /** What the operator contract is served from; put together by kernel.ts. */
@@ -24,6 +25,7 @@ export interface OperatorParts {
   packs(): Promise<PackRow[]>
   status(): Promise<HostStatus>
   credentials: ReturnType<typeof createCredentials>
+  budgets: ReturnType<typeof createBudgetDesk>
   /** What a person wrote, with keys masked. */
   typed(text: string, what: string): string
   /** Creates the agent with the starting policy where there is none of that name. */
@@ -56,7 +58,7 @@ function toOrpc(error: unknown): never {
 }
 
 export function createRouter(parts: OperatorParts) {
-  const { history, guardian, revisions, tasks, credentials, typed } = parts
+  const { history, guardian, revisions, tasks, credentials, budgets, typed } = parts
   const os = implement(operatorContract)
     .$context<OperatorContext>()
     .use(async ({ next }) => {
@@ -101,6 +103,10 @@ export function createRouter(parts: OperatorParts) {
       }),
     },
     packs: { list: os.packs.list.handler(() => parts.packs()) },
+    budgets: {
+      get: os.budgets.get.handler(() => budgets.get()),
+      set: os.budgets.set.handler(({ input }) => budgets.set(input)),
+    },
     credentials: {
       status: os.credentials.status.handler(() => credentials.status()),
       put: os.credentials.put.handler(({ input }) => credentials.put(input)),
@@ -140,7 +146,10 @@ export function createRouter(parts: OperatorParts) {
       pause: os.tasks.pause.handler(({ input }) => tasks.pause(input.task, 'operator', 'paused by the operator')),
       resume: os.tasks.resume.handler(({ input }) => tasks.resume(input.task)),
       stop: os.tasks.stop.handler(({ input }) => tasks.stop(input.task)),
-      steer: os.tasks.steer.handler(({ input }) => tasks.steer(input.task, typed(input.text, 'what you told the agent'))),
+      raiseBudget: os.tasks.raiseBudget.handler(({ input: { task, ...to } }) => tasks.raiseBudget(task, to)),
+      steer: os.tasks.steer.handler(({ input }) =>
+        tasks.steer(input.task, typed(input.text, 'what you told the agent')),
+      ),
       answer: os.tasks.answer.handler(({ input }) => tasks.answer(input.task, typed(input.text, 'your answer'))),
       series: os.tasks.series.handler(async ({ input }) => {
         const [steps, activations, task] = await Promise.all([
@@ -223,8 +232,12 @@ export function createRouter(parts: OperatorParts) {
       get: os.proposals.get.handler(({ input }) => guardian.get(input.agent, input.proposal)),
       file: os.proposals.file.handler(({ input }) => guardian.file(input.agent, input.proposal, input.path)),
       view: os.proposals.view.handler(({ input }) => guardian.view(input.agent, input.proposal)),
-      approve: os.proposals.approve.handler(({ input }) => guardian.approve({ ...input, reason: typed(input.reason ?? '', 'your reason') })),
-      reject: os.proposals.reject.handler(({ input }) => guardian.reject({ ...input, reason: typed(input.reason, 'your reason') })),
+      approve: os.proposals.approve.handler(({ input }) =>
+        guardian.approve({ ...input, reason: typed(input.reason ?? '', 'your reason') }),
+      ),
+      reject: os.proposals.reject.handler(({ input }) =>
+        guardian.reject({ ...input, reason: typed(input.reason, 'your reason') }),
+      ),
       submit: os.proposals.submit.handler(async ({ input }) => {
         await parts.ensureAgent(input.agent)
         const why = typed(input.why, 'why you propose it')

@@ -25,11 +25,12 @@ export class Backoff {
   }
 }
 
-/** For every screen, as long as the task is held; null: safe mode has a notice of its own. */
+/** For every screen, as long as the task is held; null: safe mode and a budget have notices of their own. */
 export function holdNotice(task: string, { cause, reason }: Hold): Notice | null {
   const id = holdNoticeId(task)
   switch (cause) {
     case 'safe-mode':
+    case 'budget':
       return null
     case 'endpoint':
       return {

@@ -5,6 +5,7 @@ import type { Event, EventData, EventKind } from '../wire/events.ts'
 export interface TaskRecord {
   task: string
   agent: string
+  /** Its limits are those in force: as they were raised since. */
   created: EventData<'task.created'>
   createdAt: number
   isStarted: boolean
@@ -23,6 +24,7 @@ const kinds = [
   'task.paused',
   'task.resumed',
   'task.finished',
+  'budget.raised',
 ] as const satisfies EventKind[]
 
 /** Tasks in order of creation, rebuilt from history and followed from then on. */
@@ -68,7 +70,7 @@ export class TaskRecords {
       this.#tasks.set(event.task, {
         task: event.task,
         agent: event.agent ?? '',
-        created: event.data,
+        created: { ...event.data, limits: { ...event.data.limits } },
         createdAt: event.at,
         isStarted: false,
         isPaused: false,
@@ -91,6 +93,10 @@ export class TaskRecords {
     } else if (event.kind === 'task.resumed') {
       record.isPaused = false
       record.pauseReason = null
+    } else if (event.kind === 'budget.raised') {
+      const { budget, to } = event.data
+      if (budget === 'usd') record.created.limits.budgetNanoUsd = to
+      if (budget === 'tokens') record.created.limits.budgetTokens = to
     } else if (event.kind === 'task.finished') {
       record.finished = event.data
       record.finishedAt = event.at

@@ -6,6 +6,7 @@ import { closeOpenWork, knownSpend, meterState } from './recovery.ts'
 
 const agent = 'apprentice'
 const revision = 'a'.repeat(64)
+const task = { agent, task: 'T-1', model: { api: 'responses', simulated: true } } as const
 let open: TestHistory
 beforeEach(async () => {
   open = await openTestHistory()
@@ -36,26 +37,26 @@ describe('what a kill left open', () => {
     const { history } = open
     await history.append([started(1), turn(1), called('c1'), finished('c1'), called('c2', { step: 2 })])
     const seq = history.head()?.seq ?? 0
-    expect(await closeOpenWork(history, agent, 'T-1')).toEqual({ calls: 1, turns: 1 })
+    expect(await closeOpenWork(history, task)).toEqual({ calls: 1, turns: 1, charged: 0 })
     expect(await kindsSince(seq)).toEqual([
       ['executor.stopped', 1, null, null],
       ['tool.finished', 1, 1, 2],
       ['turn.ended', 1, 1, null],
     ])
-    expect(await closeOpenWork(history, agent, 'T-1')).toEqual({ calls: 0, turns: 0 })
+    expect(await closeOpenWork(history, task)).toEqual({ calls: 0, turns: 0, charged: 0 })
   })
 
   it('may be a call of an earlier turn, whose output no request has delivered yet', async () => {
     const { history } = open
     await history.append([started(1), turn(1), called('c1'), turnEnded(1), turn(2)])
-    expect(await closeOpenWork(history, agent, 'T-1')).toEqual({ calls: 1, turns: 1 })
+    expect(await closeOpenWork(history, task)).toEqual({ calls: 1, turns: 1, charged: 0 })
   })
 
   it('may be two executors, in the middle of a hand-over', async () => {
     const { history } = open
     await history.append([started(1), turn(1), called('c1'), started(2)])
     const seq = history.head()?.seq ?? 0
-    expect(await closeOpenWork(history, agent, 'T-1')).toEqual({ calls: 1, turns: 1 })
+    expect(await closeOpenWork(history, task)).toEqual({ calls: 1, turns: 1, charged: 0 })
     expect((await kindsSince(seq)).map(([kind, generation]) => [kind, generation])).toEqual([
       ['executor.stopped', 1],
       ['executor.stopped', 2],
@@ -69,8 +70,62 @@ describe('what a kill left open', () => {
     await history.append([started(1), turn(1), turnEnded(1), event('executor.stopped', { reason: 'at rest' })])
     await history.append([called('x', { task: 'T-2', agent: 'other' })])
     const seq = history.head()?.seq ?? 0
-    expect(await closeOpenWork(history, agent, 'T-1')).toEqual({ calls: 0, turns: 0 })
+    expect(await closeOpenWork(history, task)).toEqual({ calls: 0, turns: 0, charged: 0 })
     expect(await kindsSince(seq)).toEqual([])
+  })
+})
+
+describe('a model call that a kill left open', () => {
+  const request = { request: 7, parent: null, keptItems: 0, items: 3 }
+  const reserved = (attempt: number, header: Partial<EventDraft> = {}) =>
+    event(
+      'model.reserved',
+      { ...request, attempt, model: 'm', promptTokens: 100, tokens: 356, nanoUsd: 5_000 },
+      { step: 1, ...header },
+    )
+  const attempted = (reservation: number, attempt: number) =>
+    event(
+      'model.attempted',
+      {
+        ...{ attempt, model: 'm', status: 'failed', httpStatus: 500, error: 'x', durationMs: 1, reservation },
+        ...{ usage: null, usageSource: 'none', costNanoUsd: 0 },
+      },
+      { step: 1 },
+    )
+  const spent = async () => {
+    const { uncached, output, costNanoUsd, modelCalls, failedCalls } = await open.history.totals({ task: 'T-1' })
+    return { uncached, output, costNanoUsd, modelCalls, failedCalls }
+  }
+
+  it('[C8] is charged what was set aside for it, once, in every sum', async () => {
+    const { history } = open
+    const before = await history.append([started(1), turn(1), reserved(1)])
+    expect(await closeOpenWork(history, task)).toEqual({ calls: 0, turns: 1, charged: 1 })
+    const whole = { uncached: 100, output: 256, costNanoUsd: 5_000, modelCalls: 1, failedCalls: 1 }
+    expect(await spent()).toEqual(whole)
+    expect(await history.spent({ lineage: agent })).toEqual({ nanoUsd: 5_000, tokens: 356 })
+    const attempt = await history.latest({ agent }, 'model.attempted')
+    expect(attempt?.data).toMatchObject({ status: 'aborted', usageSource: 'estimated', reservation: before[2]?.seq })
+    expect(await closeOpenWork(history, task)).toEqual({ calls: 0, turns: 0, charged: 0 })
+    expect(await spent()).toEqual(whole)
+  })
+
+  it('[C8] is not charged twice where its attempt was recorded and its end was not', async () => {
+    const { history } = open
+    const [, , first] = await history.append([started(1), turn(1), reserved(1)])
+    await history.append([attempted(first?.seq ?? 0, 1), reserved(2)])
+    expect(await closeOpenWork(history, task)).toMatchObject({ charged: 1 })
+    expect(await spent()).toMatchObject({ costNanoUsd: 5_000, modelCalls: 1 })
+    const called = await history.latest({ agent }, 'model.called')
+    expect(called?.data).toMatchObject({ attempts: 2, status: 'aborted', costNanoUsd: 5_000 })
+  })
+
+  it('is left alone where it has its end', async () => {
+    const { history } = open
+    const called = modelCalled('T-1', revision)
+    await history.append([started(1), turn(1), reserved(1), { ...called, data: { ...called.data, request: 7 } }])
+    expect(await closeOpenWork(history, task)).toMatchObject({ charged: 0 })
+    expect(await spent()).toMatchObject({ modelCalls: 1 })
   })
 })
 

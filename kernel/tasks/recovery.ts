@@ -1,6 +1,7 @@
 import type { History, ReadOptions } from '../history/history.ts'
-import { draft, type Event, type EventData, type EventDraft, type EventKind } from '../wire/events.ts'
+import { draft, type Event, type EventData, type EventDraft, type EventKind, type ModelChoice } from '../wire/events.ts'
 import type { MeterState } from './meter.ts'
+import { closeModelCalls } from './open-model-calls.ts'
 
 const endKinds = ['executor.stopped', 'executor.crashed', 'executor.hung'] as const satisfies EventKind[]
 /** Events that only work in hand leaves. */
@@ -13,14 +14,13 @@ const workKinds = [
 ] as const satisfies EventKind[]
 
 /**
- * Closes what a kill left open in a task: executors without an end, tool calls without one (their effect is unknown), and a
- * turn without one. The order is that of a live interruption, so a policy rebuilds the same context in both cases.
+ * Closes what a kill left open in a task: model calls without an end (what was set aside for them is charged), executors
+ * without one, tool calls without one (their effect is unknown), and a turn without one. The order is that of a live interruption, so a policy rebuilds the same context in both cases.
  */
 export async function closeOpenWork(
   history: History,
-  agent: string,
-  task: string,
-): Promise<{ calls: number; turns: number }> {
+  { agent, task, model }: { agent: string; task: string; model: Pick<ModelChoice, 'api' | 'simulated'> },
+): Promise<{ calls: number; turns: number; charged: number }> {
   const executors = new Map<number | null, Event>()
   for await (const event of every(history, agent, task, { kinds: ['executor.started', ...endKinds] })) {
     if (event.kind === 'executor.started') executors.set(event.generation, event)
@@ -30,7 +30,13 @@ export async function closeOpenWork(
   const since = Math.min(...[...executors.values()].map(({ seq }) => seq))
   const calls = executors.size === 0 ? [] : await openCalls(history, agent, task, since)
   const turn = await openTurn(history, agent, task)
+  const modelKinds = ['model.reserved', 'model.attempted', 'model.called'] as const
+  const asked =
+    executors.size === 0
+      ? { drafts: [], charged: 0 }
+      : await closeModelCalls(every(history, agent, task, { after: since, kinds: modelKinds }), model)
   const drafts: EventDraft[] = [
+    ...asked.drafts,
     ...[...executors.values()].map((event) =>
       draft('executor.stopped', { reason: 'the kernel ended' }, { ...headerOf(event), turn: null, step: null }),
     ),
@@ -55,7 +61,7 @@ export async function closeOpenWork(
     drafts.push(draft('turn.ended', data, { ...headerOf(event), step: null }))
   }
   if (drafts.length > 0) await history.append(drafts)
-  return { calls: calls.length, turns: turn === null ? 0 : 1 }
+  return { calls: calls.length, turns: turn === null ? 0 : 1, charged: asked.charged }
 }
 
 const unknownEffect = 'interrupted: effect unknown'

@@ -8,6 +8,7 @@ import { keptPack, taskFolders } from './folders.ts'
 import { requireBox } from './generations.ts'
 import { type Pack, readPack } from './pack.ts'
 import { type TaskRecord, TaskRecords } from './projection.ts'
+import { type BudgetLimits, raisedBudgets } from './raised-budgets.ts'
 import { closeOpenWork } from './recovery.ts'
 import { inSafeMode, Run } from './run.ts'
 import type { RunParts } from './run-parts.ts'
@@ -92,6 +93,17 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
   function isLeft(task: string): boolean {
     const run = runs.get(task)
     return need(task).finished === null && (run === undefined || run.state === 'interrupted')
+  }
+
+  /** Applied at once: the next call of the task reserves against it. */
+  function raiseBudget(task: string, to: BudgetLimits): Promise<number> {
+    return inTurn(async () => {
+      const drafts = raisedBudgets(need(task), to)
+      const events = await parts.history.append(drafts)
+      const { budgetNanoUsd: limitNanoUsd, budgetTokens: limitTokens } = need(task).created.limits
+      if (parts.gateway.budget(task) !== null) parts.gateway.raiseBudget(task, { limitNanoUsd, limitTokens })
+      return events.at(-1)?.seq ?? 0
+    })
   }
 
   function stopLeft(task: string): Promise<number> {
@@ -204,8 +216,9 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
 
   function chooseModel(request: RunRequest): ModelChoice {
     const name = request.model ?? defaultModel
+    const api = request.api ?? 'responses'
     if (parts.isSimulated(name) && request.baseUrl === undefined)
-      return { name, api: 'responses', baseUrl: '', keyEnv: null, simulated: true }
+      return { name, api, baseUrl: '', keyEnv: null, simulated: true }
     // Else a misspelt name would go, with the task, to a paid endpoint.
     if (name.startsWith('sim-') && request.baseUrl === undefined)
       throw new KernelError('invalid', `there is no simulated model ${name}; name a base URL if it is another's`)
@@ -217,7 +230,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       throw new KernelError('invalid', 'a key comes from a sealed credential or from the environment: name one of them')
     const isOpenAi = request.baseUrl === undefined && credential === undefined
     const keyEnv = request.keyEnv ?? (isOpenAi ? openAi.keyEnv : null)
-    return { name, api: 'responses', baseUrl, keyEnv, ...(credential && { credential }), simulated: false }
+    return { name, api, baseUrl, keyEnv, ...(credential && { credential }), simulated: false }
   }
 
   /** From history's roll-ups; asked for again only when the task has had an event since. */
@@ -291,6 +304,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     pause: async (task, by, reason) => ({ seq: await runOf(task).pause(by, reason) }),
     resume: async (task) => ({ seq: await (isLeft(task) ? resumeLeft(task) : runOf(task).resume()) }),
     stop: async (task) => ({ seq: await (isLeft(task) ? stopLeft(task) : runOf(task).stop()) }),
+    raiseBudget: async (task, to) => ({ seq: await raiseBudget(task, to) }),
     steer: async (task, text) => ({ seq: await runOf(task).say('task.steered', text) }),
     answer: async (task, text) => ({ seq: await runOf(task).say('task.answered', text) }),
     frame: async (task) => {
@@ -309,12 +323,19 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       await Promise.all([...runs.values()].filter((run) => run.agent === agent).map((run) => run.released()))
     },
     async recover() {
-      const recovered = { openCallsClosed: 0, turnsInterrupted: 0, tasks: [] as string[], resting: [] as string[] }
+      const recovered = {
+        openCallsClosed: 0,
+        turnsInterrupted: 0,
+        reservationsCharged: 0,
+        tasks: [] as string[],
+        resting: [] as string[],
+      }
       for (const record of records.all()) {
         if (record.finished !== null) continue
-        const closed = await closeOpenWork(parts.history, record.agent, record.task)
+        const closed = await closeOpenWork(parts.history, { ...record, model: record.created.model })
         recovered.openCallsClosed += closed.calls
         recovered.turnsInterrupted += closed.turns
+        recovered.reservationsCharged += closed.charged
         recovered.tasks.push(record.task)
         if (record.isPaused) recovered.resting.push(record.task)
       }

@@ -13,6 +13,7 @@ import { Backoff, type Hold, holdNotice, holdNoticeId, Nap } from './hold.ts'
 import { Meter } from './meter.ts'
 import { openRun } from './opening.ts'
 import type { Pack } from './pack.ts'
+import { RunSandbox } from './task-sandbox.ts'
 import { drainMs, type Over, quitMs, type RunParts, type RunSpec, type RunState } from './run-parts.ts'
 
 // Long because: the loop and the hand-over are one state machine; apart, their order could not be read.
@@ -29,6 +30,7 @@ export class Run implements ActivationTarget {
   readonly #parts: RunParts
   readonly #spec: RunSpec
   readonly #meter: Meter
+  readonly #sandbox: RunSandbox
   readonly #endpoints: Endpoints
   #pack: Pack
   #generation: Generation | null = null
@@ -45,6 +47,8 @@ export class Run implements ActivationTarget {
   readonly #backoff = new Backoff()
   readonly #nap = new Nap()
   readonly #failedTurns: FailedTurns
+  /** The turn that a shared budget has ended. */
+  #shortOfBudget: { turn: number; reason: string } | null = null
   /** Aborts a start in progress. */
   #start = new AbortController()
   #swap: { next: Generation; commit: () => Promise<void>; settle: (error: unknown) => void } | null = null
@@ -62,6 +66,13 @@ export class Run implements ActivationTarget {
     this.#model = spec.created.model
     this.#meter = new Meter(parts, spec)
     this.#failedTurns = new FailedTurns(parts.history, spec)
+    this.#sandbox = new RunSandbox(parts, {
+      agent: spec.agent,
+      task: spec.task,
+      box: this.box(),
+      jobsDir: this.#folders().jobs,
+      world: this.#meter,
+    })
     this.#endpoints = createEndpoints({
       dir: this.#folders().endpoints,
       endpoints: spec.created.endpoints ?? [],
@@ -88,6 +99,7 @@ export class Run implements ActivationTarget {
       },
       model: this.#model,
       box: this.box(),
+      sandbox: this.#sandbox,
       complete: (summary) => this.#meter.complete(summary),
       ask: async (question) => {
         await this.#append('task.asked', { question }, 'executor', this.#meter.place)
@@ -95,6 +107,9 @@ export class Run implements ActivationTarget {
       },
       nextStep: () => this.#meter.nextStep(),
       refused: (reason) => this.#failedTurns.refused(this.#meter.turn, reason),
+      waitsForBudget: (reason) => {
+        this.#shortOfBudget = { turn: this.#meter.turn, reason }
+      },
     }
   }
 
@@ -246,7 +261,7 @@ export class Run implements ActivationTarget {
   }
 
   async #open(): Promise<void> {
-    const opened = await openRun(this.#parts, this.#spec, this.#meter, {
+    const opened = await openRun(this.#parts, this.#spec, this.#meter, this.#sandbox, {
       box: () => this.box(),
       started: () => {
         this.#isStarted = true
@@ -326,7 +341,10 @@ export class Run implements ActivationTarget {
     if (accepted !== null) return { outcome: hasWorld ? 'completed' : 'claimed', reason: accepted }
     switch (end.outcome) {
       case 'budget':
-        return { outcome: 'budget', reason: end.reason ?? 'a limit was reached' }
+        if (this.#shortOfBudget?.turn !== this.#meter.turn)
+          return { outcome: 'budget', reason: end.reason ?? 'a limit was reached' }
+        await this.#holdFor({ cause: 'budget', reason: this.#shortOfBudget.reason })
+        return 'go-on'
       case 'failed':
         return this.#failed(end, generation)
       case 'interrupted':
@@ -411,6 +429,17 @@ export class Run implements ActivationTarget {
     }
   }
 
+  /** Resolves with true when the budgets that it shares have room for its next call, with false when it is woken. */
+  async #hasRoomAgain(): Promise<boolean> {
+    const woken = new AbortController()
+    const hasRoom = this.#parts.gateway.whenRoom(this.task, this.agent, woken.signal).then(() => true)
+    try {
+      return await Promise.race([hasRoom, this.#nap.sleep(null).then(() => false)])
+    } finally {
+      woken.abort()
+    }
+  }
+
   async #handOver(): Promise<void> {
     const swap = this.#swap
     if (swap === null) return
@@ -440,6 +469,10 @@ export class Run implements ActivationTarget {
     if (isAsIs()) this.state = state
     while (isAsIs()) {
       const hold = this.#hold
+      if (hold?.cause === 'budget') {
+        if ((await this.#hasRoomAgain()) && isAsIs() && this.#hold === hold) await this.#resume('kernel')
+        continue
+      }
       await this.#nap.sleep(hold?.cause === 'endpoint' ? this.#backoff.nextMs() : null)
       if (hold?.cause !== 'endpoint' || !isAsIs() || this.#hold !== hold) continue
       const isBack = await Promise.race([this.#isAnswering(), this.#nap.sleep(null).then(() => false)])
@@ -452,6 +485,7 @@ export class Run implements ActivationTarget {
     const generation = this.#generation
     this.#generation = null
     await generation?.stop('at rest')
+    await this.#sandbox.rest()
     await this.#endpoints.close()
   }
 
@@ -524,6 +558,7 @@ export class Run implements ActivationTarget {
   async #release(): Promise<void> {
     this.#refuseSwap()
     await this.#rest().catch(() => {})
+    await this.#sandbox.close().catch(() => {})
     await this.#meter.close().catch(() => {})
     await this.#parts.provider.killAll(this.task).catch(() => 0)
     this.#parts.gateway.closeBudget(this.task)

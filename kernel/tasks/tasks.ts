@@ -1,5 +1,6 @@
 import type { ModelChoice, Progress } from '../wire/events.ts'
 import type { RunRequest, TaskSummary } from '../wire/operator.ts'
+import type { BudgetLimits } from './raised-budgets.ts'
 
 /** What is known of a task without asking history. */
 export type TaskState = Pick<TaskSummary, 'task' | 'agent' | 'state' | 'approve' | 'lastEventAt'> & {
@@ -23,12 +24,20 @@ export interface Tasks {
   released(agent: string): Promise<void>
   /** For good; what is running comes to an end after this resolves, at the latest in 20 s and the grader's time. */
   stop(task: string): Promise<{ seq: number }>
+  /** For its next calls, at once. @throws KernelError `conflict` (it has finished), `invalid` (that is no more than it has). */
+  raiseBudget(task: string, to: BudgetLimits): Promise<{ seq: number }>
   steer(task: string, text: string): Promise<{ seq: number }>
   answer(task: string, text: string): Promise<{ seq: number }>
   frame(task: string): Promise<{ text: string | null; at: number }>
   progress(task: string): Promise<Progress | null>
   /** At start, once: closes what a kill left open. `tasks` are those that are not over; `resting` of them are paused. */
-  recover(): Promise<{ openCallsClosed: number; turnsInterrupted: number; tasks: string[]; resting: string[] }>
+  recover(): Promise<{
+    openCallsClosed: number
+    turnsInterrupted: number
+    reservationsCharged: number
+    tasks: string[]
+    resting: string[]
+  }>
   /** At start, after `recover` of everything: the tasks that were not over go on. */
   proceed(): Promise<void>
   /** Resolves with the task's last state once it has finished or stopped. */

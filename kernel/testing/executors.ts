@@ -174,6 +174,7 @@ function scriptedGateway(calls: GatewayCall[], model: ScriptedModel): Gateway {
     budget: () => null,
     raiseBudget: () => undefined,
     closeBudget: () => undefined,
+    whenRoom: async () => undefined,
     describe: () => ({ contextWindow: 100_000, maxOutputTokens: 4_000, cacheReadFactor: null }),
   }
 }
@@ -204,5 +205,6 @@ function taskContext(boxesDir: string, instruction: unknown, nextStep: () => num
     ask: async () => undefined,
     nextStep: async () => nextStep(),
     refused: () => undefined,
+    waitsForBudget: () => undefined,
   }
 }

@@ -292,6 +292,7 @@ export class StandInTask implements ActivationTarget {
       ask: async () => undefined,
       nextStep: async () => 1,
       refused: () => undefined,
+      waitsForBudget: () => undefined,
     }
   }
 

@@ -169,9 +169,14 @@ export const eventSchemas = {
   }),
   'message.appended': z.strictObject({ role: z.enum(['assistant', 'summary']), text, keepFrom: count.optional() }),
   'note.added': z.strictObject({ text, topic: text.optional() }),
-  /** Set aside before a try is sent. Without a `model.attempted` of the same `reservation` after a kill, it is charged as a whole. */
+  /** Set aside before a try is sent. Without a `model.attempted` that names its seq after a kill, it is charged as a whole. */
   'model.reserved': z.strictObject({
-    reservation: count,
+    /** The stored request, as in `model.called`. */
+    request: count,
+    requestHash: sha256.optional(),
+    parent: count.nullable(),
+    keptItems: count,
+    items: count,
     attempt: count,
     model: text,
     tokens: count,
@@ -190,12 +195,13 @@ export const eventSchemas = {
     usage: tokenUsageSchema.nullable(),
     usageSource: z.enum(['reported', 'estimated', 'none']),
     costNanoUsd: nanoUsd.nullable(),
-    /** Of its `model.reserved`. */
+    /** Seq of its `model.reserved`. */
     reservation: count.optional(),
   }),
   'model.called': z.strictObject({
-    /** Id of the stored request (kernel/history/requests). */
+    /** Id of the stored request (kernel/history/requests), and the hash of its list of items. */
     request: count,
+    requestHash: sha256.optional(),
     parent: count.nullable(),
     /** Items kept from the parent request, items in all. */
     keptItems: count,
@@ -257,7 +263,12 @@ export const eventSchemas = {
     /** Absent: of the task. */
     scope: z.enum(['task', 'agent', 'day']).optional(),
   }),
-  'budget.raised': z.strictObject({ budget: z.enum(['usd', 'tokens', 'steps', 'time']), from: count, to: count }),
+  /** Of the task. null: no limit. */
+  'budget.raised': z.strictObject({
+    budget: z.enum(['usd', 'tokens', 'steps', 'time']),
+    from: count,
+    to: count.nullable(),
+  }),
   'credential.used': z.strictObject({ credential: text, model: text }),
 
   // sandbox
@@ -282,6 +293,9 @@ export const eventSchemas = {
     stdoutBytes: count,
     stderrBytes: count,
     durationMs: z.number().nonnegative(),
+    /** The memory limit ended it. */
+    outOfMemory: z.boolean().optional(),
+    /** The last 16 MiB of each. */
     stdoutBlob: sha256.optional(),
     stderrBlob: sha256.optional(),
   }),
@@ -296,7 +310,14 @@ export const eventSchemas = {
     durationMs: z.number().nonnegative(),
   }),
   /** `world`: blob of its saved state; null: the pack has none. */
-  'sandbox.snapshotted': z.strictObject({ name: text, sizeBytes: count, world: sha256.nullable().optional() }),
+  'sandbox.snapshotted': z.strictObject({
+    name: text,
+    sizeBytes: count,
+    /** The world's state, saved with it. */
+    world: sha256.nullable().optional(),
+    /** What the provider calls it. */
+    state: text.optional(),
+  }),
   'sandbox.restored': z.strictObject({ name: text }),
   'sandbox.destroyed': z.strictObject({ reason: text }),
 

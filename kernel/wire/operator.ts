@@ -11,6 +11,7 @@ import {
   taskLimitsSchema,
   tokenUsageSchema,
 } from './events.ts'
+import { budgetsContract } from './operator-budgets.ts'
 import { credentialsContract } from './operator-credentials.ts'
 
 /**
@@ -237,6 +238,8 @@ export const runRequestSchema = z.strictObject({
   model: z.string().optional(),
   baseUrl: z.string().optional(),
   keyEnv: z.string().optional(),
+  /** The API that the model is spoken to by. Default `responses`; most local servers and OpenRouter speak `chat`. */
+  api: z.enum(['responses', 'chat']).optional(),
   /** Name of the sealed credential that holds the key, in place of `keyEnv`. */
   credential: z.string().optional(),
   sandbox: z.enum(['docker', 'local']).optional(),
@@ -315,6 +318,7 @@ export const operatorContract = {
   },
   packs: { list: oc.output(z.array(packSchema)) },
   credentials: credentialsContract,
+  budgets: budgetsContract,
   agents: {
     /** The active revision may try again, and tasks that safe mode had paused go on. `conflict` where there is none to leave. */
     leaveSafeMode: oc.input(z.strictObject({ agent: agentName, reason: z.string().max(4000) })).output(done),
@@ -339,6 +343,16 @@ export const operatorContract = {
     pause: oc.input(z.strictObject({ task: taskId })).output(done),
     resume: oc.input(z.strictObject({ task: taskId })).output(done),
     stop: oc.input(z.strictObject({ task: taskId })).output(done),
+    /** Of a task that is not over; null: no limit any more. In force for its next call. */
+    raiseBudget: oc
+      .input(
+        z.strictObject({
+          task: taskId,
+          budgetNanoUsd: count.nullable().optional(),
+          budgetTokens: count.nullable().optional(),
+        }),
+      )
+      .output(done),
     steer: oc.input(z.strictObject({ task: taskId, text: z.string().min(1).max(8000) })).output(done),
     answer: oc.input(z.strictObject({ task: taskId, text: z.string().min(1).max(8000) })).output(done),
     series: oc.input(z.strictObject({ task: taskId })).output(

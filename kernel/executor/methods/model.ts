@@ -92,23 +92,31 @@ async function send(
       body,
       signal: AbortSignal.any([call.signal, stalled.signal]),
       ...(stream === null ? {} : { onDelta: (delta) => stream.delta(delta) }),
+      onReserve: async (reservation) => {
+        const data = { ...reservation, ...requestOf(prepared), model: task.model.name }
+        const [event] = await history.append([draft('model.reserved', data, place)])
+        failpoint('model:reserved')
+        return event?.seq ?? 0
+      },
       onAttempt: async (attempt) => {
+        failpoint('model:before-attempted')
         await history.append([draft('model.attempted', { ...attempt, model: task.model.name }, place)])
+        failpoint('model:attempted')
       },
     })
-    failpoint('model:after-answer')
-    const answer = withinReason(params, given)
-    if (answer.status === 'completed' || answer.status === 'incomplete') await stream?.end()
-    else stream?.abandon()
-    const seq = await record(running, params, prepared, answer)
-    return resultOf(running, answer, seq, call.signal.aborted ? call.signal.reason : stalled.signal.reason)
-  } finally {
-    stream?.abandon()
     const given = await asked.catch((error: unknown) => {
       // The provider's failures are answers: this one was never sent.
       if (error instanceof KernelError && error.code === 'unavailable') task.refused(error.message)
       throw error
     })
+    failpoint('model:after-answer')
+    const answer = withinReason(params, given)
+    if (isUsable(answer)) await stream?.end()
+    else stream?.abandon()
+    const seq = await record(running, params, prepared, answer)
+    return resultOf(running, answer, seq, call.signal.aborted ? call.signal.reason : stalled.signal.reason)
+  } finally {
+    stream?.abandon()
     running.closeStream(call)
   }
 }
@@ -130,7 +138,9 @@ function countItems(running: Running, items: readonly { json: string }[]): void 
 
 /** What a provider makes up without end is refused, and what it cost is kept. */
 function withinReason({ api }: ModelCallParams, answer: GatewayAnswer): GatewayAnswer {
-  const { length } = answerItems(api, answer.response)
+  const items = answerItems(api, answer.response)
+  // Chat puts all calls into one item.
+  const length = Math.max(items.length, toolCalls(items).length)
   if (length <= outputItems) return answer
   const message = `the model answered with ${length} items; at most ${outputItems} are taken`
   return { ...answer, status: 'failed', response: null, error: { code: 'unavailable', message } }
@@ -157,10 +167,7 @@ async function record(
   const called = draft(
     'model.called',
     {
-      request: stored.id,
-      parent: stored.parent,
-      keptItems: stored.keptItems,
-      items: stored.itemHashes.length,
+      ...requestOf({ stored }),
       api: params.api,
       model: task.model.name,
       simulated: task.model.simulated,
@@ -189,13 +196,24 @@ async function record(
   return event?.seq ?? 0
 }
 
+/** A cut answer of which nothing was finished is incomplete, and of no use. */
+type Usable = GatewayAnswer & { status: 'completed' | 'incomplete'; response: Record<string, unknown> }
+function isUsable(answer: GatewayAnswer): answer is Usable {
+  return (answer.status === 'completed' || answer.status === 'incomplete') && answer.response !== null
+}
+
+function requestOf({ stored }: Pick<Prepared, 'stored'>) {
+  const { id, hash, parent, keptItems, itemHashes } = stored
+  return { request: id, requestHash: hash, parent, keptItems, items: itemHashes.length }
+}
+
 function resultOf(running: Running, answer: GatewayAnswer, seq: number, aborted: unknown): ModelCallResult {
-  const { status, response, usage, error } = answer
-  if ((status === 'completed' || status === 'incomplete') && response !== null && usage !== null) {
+  const { usage, error } = answer
+  if (isUsable(answer) && usage !== null) {
     return {
       seq,
-      status,
-      response: response as { [key: string]: Json },
+      status: answer.status,
+      response: answer.response as { [key: string]: Json },
       usage,
       costNanoUsd: answer.costNanoUsd,
       pendingEvents: running.takePendingEvents(),
@@ -203,6 +221,6 @@ function resultOf(running: Running, answer: GatewayAnswer, seq: number, aborted:
   }
   if (aborted instanceof KernelError) throw aborted
   throw new KernelError(error?.code ?? 'unavailable', error?.message ?? 'the model gave no answer', {
-    details: { seq },
+    details: { ...error?.details, seq },
   })
 }
