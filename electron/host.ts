@@ -1,6 +1,9 @@
-import { type Kernel, type KernelConfig, openKernel } from '../kernel/kernel.ts'
+import { type Kernel, type KernelConfig, openKernel, passphraseSealer, type Sealer } from '../kernel/kernel.ts'
+import { keepMemoryOutOfCoreDumps } from './core-dumps.ts'
 import { makeDataDir } from './data-dir.ts'
 import { serveHostSocket } from './host-socket.ts'
+import { passphraseFromFile } from './passphrase.ts'
+import { redactOutput } from './redacted-output.ts'
 import { hostResources, version } from './resources.ts'
 import { simulatorProcess } from './simulator.ts'
 import type { DeskAnswer } from './socket-path.ts'
@@ -11,11 +14,16 @@ export interface Host {
   close(): Promise<void>
 }
 
+/** Running tasks get 5 s, everything else the rest: what a box still holds then is ended at the next start. */
+const closeMs = 8_000
+
 export interface HostOptions {
   /** What is done when a second start, or the command line, asks this host for its desk. */
   openDesk?: () => DeskAnswer
   /** False: tasks that were not over stay as they are. */
   proceed?: boolean
+  /** What can seal keys besides a passphrase, and before it. */
+  sealers?: readonly Sealer[]
 }
 
 /**
@@ -28,6 +36,10 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string, opti
   // The closed door is the directory. In it, boxes that run as nobody must be able to read what is mounted for them,
   // and what a box makes must not depend on how its user's shell is set up.
   process.umask(0o022)
+  keepMemoryOutOfCoreDumps()
+  const passphrase = passphraseSealer()
+  const given = passphraseFromFile()
+  if (given !== undefined) passphrase.give?.(given)
   const resources = hostResources()
   const simulator = simulatorProcess(resources.node, resources.simulator, thinkMs(kind))
   const kernel = await openKernel({
@@ -37,8 +49,10 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string, opti
     env: { ...process.env },
     resources,
     simulator,
+    sealers: [...(options.sealers ?? []), passphrase],
     ...(options.proceed === undefined ? {} : { proceed: options.proceed }),
   })
+  const showAgain = redactOutput(kernel.redact)
   const socket = await serveHostSocket({
     dataDir,
     operator: kernel.operator,
@@ -46,14 +60,21 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string, opti
     openDesk: options.openDesk ?? (() => ({ none: 'it is a command that will end by itself' })),
   }).catch(async (error: unknown) => {
     await kernel.close()
+    showAgain()
     throw error
   })
   return {
     kernel,
     async close() {
+      const late = setTimeout(() => {
+        process.stderr.write('Something does not end in time and is left: all that was acknowledged is on disk.\n')
+        process.exit(0)
+      }, closeMs)
       await socket.close()
       await kernel.close()
       simulator.stop()
+      showAgain()
+      clearTimeout(late)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { app, BrowserWindow, dialog, Menu, session, type WebContents } from 'electron'
+import { app, BrowserWindow, dialog, Menu, powerMonitor, session, type WebContents } from 'electron'
 import { dataDirOf } from './data-dir.ts'
 import { type Host, openHost } from './host.ts'
 import { findRunningHost } from './host-client.ts'
@@ -45,6 +45,9 @@ async function start(): Promise<void> {
     },
   }).catch(explainConflict)
   serveOperatorPort(host.kernel.operator)
+  const { power } = host.kernel
+  powerMonitor.on('suspend', () => power.suspending())
+  powerMonitor.on('resume', () => power.look())
   serveScheme(session.defaultSession, folder)
   denyPermissions()
   if (app.isPackaged) Menu.setApplicationMenu(null)

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { KernelError } from '../errors.ts'
 import type { TaskBrief } from '../wire/executor.ts'
 import { BootAnswers } from './boot-answers.ts'
+import { afterAwake } from './ends.ts'
 import type { BootReport } from './executor.ts'
 import { ExecutorProcess } from './process.ts'
 import type { ExecutorParts } from './running.ts'
@@ -59,11 +59,12 @@ export async function bootCheck(
       },
     },
   })
-  const timer = new AbortController()
-  const deadline = delay(timings.bootMs, undefined, { signal: timer.signal }).then(
-    () => Promise.reject(new KernelError('unavailable', `it was not done within ${timings.bootMs} ms`)),
-    () => new Promise<never>(() => undefined),
-  )
+  let settle = (): void => {}
+  const deadline = new Promise<never>((_resolve, reject) => {
+    const late = new KernelError('unavailable', `it was not done within ${timings.bootMs} ms`)
+    settle = afterAwake(clock, timings.bootMs, () => reject(late))
+  })
+  deadline.catch(() => undefined)
   const ended = process.exited.then(({ exitCode, signal }) => {
     report.exitCode = exitCode
     throw new KernelError('unavailable', struck ?? `it ended (${signal ?? `exit code ${exitCode}`})`)
@@ -91,7 +92,7 @@ export async function bootCheck(
     if (!(error instanceof KernelError)) throw error
     report.summary = error.message
   } finally {
-    timer.abort()
+    settle()
     await process.kill()
   }
   report.stderr = process.lastWords

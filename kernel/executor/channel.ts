@@ -12,6 +12,7 @@ import type {
   WireLimits,
 } from '../wire/executor.ts'
 import { creditSchema, requestSchemas, resultSchemas } from '../wire/executor-schema.ts'
+import { afterAwake } from './ends.ts'
 import { failureOf, parsed, rpcCodes } from './failure.ts'
 import { type Frame, FrameReader } from './frames.ts'
 import { Outbox } from './outbox.ts'
@@ -57,7 +58,8 @@ interface Pending {
   method: ExecutorMethod
   resolve: (value: unknown) => void
   reject: (error: KernelError) => void
-  timer: NodeJS.Timeout | undefined
+  /** Undoes its deadline. */
+  settle: () => void
 }
 
 type Handler = { schema: z.ZodType; run: (params: unknown, call: InboundCall) => Promise<unknown> }
@@ -122,8 +124,9 @@ export class Channel {
         const text = `the executor did not answer ${method} within ${options.deadlineMs} ms`
         reject(new KernelError('unavailable', text, { details: { timedOut: true } }))
       }
-      const timer = options.deadlineMs === undefined ? undefined : setTimeout(expire, options.deadlineMs)
-      this.#pending.set(id, { method, resolve: resolve as (value: unknown) => void, reject, timer })
+      const { deadlineMs } = options
+      const settle = deadlineMs === undefined ? () => {} : afterAwake(this.#options.clock, deadlineMs, expire)
+      this.#pending.set(id, { method, resolve: resolve as (value: unknown) => void, reject, settle })
       this.#outbox.send(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`, options.isControl)
     })
   }
@@ -152,8 +155,8 @@ export class Channel {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#outbox.close()
-    for (const { reject, timer } of this.#pending.values()) {
-      clearTimeout(timer)
+    for (const { reject, settle } of this.#pending.values()) {
+      settle()
       reject(error)
     }
     this.#pending.clear()
@@ -240,7 +243,7 @@ export class Channel {
       return
     }
     this.#pending.delete(id)
-    clearTimeout(pending.timer)
+    pending.settle()
     try {
       if (error !== undefined) throw new KernelError('unavailable', toldBy(error), { details: { answered: true } })
       pending.resolve(parsed<unknown>(resultSchemas[pending.method], result, `the answer to ${pending.method}`))
