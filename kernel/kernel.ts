@@ -33,6 +33,7 @@ import * as files from './sandbox/files.ts'
 import { intakePolicy, layPolicy } from './sandbox/intake.ts'
 import { localProvider } from './sandbox/local.ts'
 import { chooseProvider } from './sandbox/providers.ts'
+import { standingSandboxes } from './sandbox/standing/standing.ts'
 import { hostStatus, packRows } from './status.ts'
 import { holdLock } from './store/lock.ts'
 import { recordedSuspension, type Suspension } from './suspension.ts'
@@ -44,6 +45,7 @@ import type { HostStatus } from './wire/operator.ts'
 export type { Sealer } from './credentials/credentials.ts'
 export { passphraseSealer } from './credentials/passphrase.ts'
 export { probeSandbox } from './doctor.ts'
+export { KernelError } from './errors.ts'
 export type { KernelResources } from './resources.ts'
 
 export interface KernelConfig {
@@ -203,6 +205,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     guardian,
     executors,
     provider,
+    standing: standingSandboxes({ provider, clock, source: await readFile(resources.commandServer, 'utf8') }),
     clock,
     notices,
     boxesDir,
@@ -295,7 +298,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   }
 
   async function verifyQuickly(): Promise<HostStatus['verified']> {
-    const report = await history.verify()
+    const report = await history.verify({ full: false })
     return {
       ok: report.ok && history.problem === null,
       events: report.events,

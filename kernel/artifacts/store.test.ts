@@ -85,7 +85,9 @@ describe('artifacts', () => {
     for (const name of names) expect((await artifacts.get('odd', name)).text).toBe(`value of ${name}`)
     expect((await artifacts.list('odd')).map(({ name }) => name)).toEqual([...names].sort())
     const files = readdirSync(test.dataDir, { recursive: true }).map(String)
-    expect(files.filter((file) => !/^(history\.db(-wal|-shm)?|head\.(json|key))$/.test(file))).toEqual([])
+    expect(files.filter((file) => !/^(history(-search)?\.db(-wal|-shm)?|head\.(json|key|last))$/.test(file))).toEqual(
+      [],
+    )
   })
 
   it('refuse text that cannot be kept as it is', async () => {

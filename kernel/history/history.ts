@@ -31,6 +31,10 @@ export interface VerifyReport {
   head: { seq: number; hash: string } | null
   firstBadSeq: number | null
   problem: string | null
+  /** Whether the log itself is at fault, some blob, or what is derived from the log. */
+  of: 'log' | 'blob' | 'derived' | null
+  /** What could not be checked, and why. */
+  notes: string[]
 }
 
 /** One step of a task, kept up to date in the commit of its events. */
@@ -113,6 +117,8 @@ export interface StoredRequest {
   } | null
   /** SHA-256 of each item's JSON text, in order. */
   itemHashes: string[]
+  /** Of the list as a whole; `model.called` keeps it, so that a changed list shows. */
+  hash: string
 }
 
 /**
@@ -135,7 +141,7 @@ export interface History {
   head(): { seq: number; hash: string } | null
   get(view: View, seq: number): Promise<Event | null>
   read(view: View, options?: ReadOptions): Promise<Page>
-  /** Case-insensitive substring search over data, newest first. */
+  /** Text in any case that begins where a word does, newest first. */
   search(view: View, text: string, options?: Omit<ReadOptions, 'order'>): Promise<Page>
   /** Every event after `after`, in order, without gap or repetition, first from disk, then live. Ends when `signal` aborts. */
   follow(view: View, options: { after: number; task?: string; signal: AbortSignal }): AsyncIterable<Event[]>
@@ -160,6 +166,13 @@ export interface History {
   steps(task: string, options?: { afterTurn?: number; afterStep?: number }): Promise<StepRow[]>
   activations(task: string): Promise<ActivationRow[]>
   totals(scope: { task?: string; agent?: string; sinceMs?: number }): Promise<TaskTotals>
+  /**
+   * What an agent and all of its lineage (those it comes from, and all forks of these) have spent, or everyone in a time.
+   * Calls whose price is not known count as nothing in `nanoUsd`.
+   */
+  spent(scope: { lineage: string } | { fromMs: number; toMs: number }): Promise<{ nanoUsd: number; tokens: number }>
+  /** The agent that this one, fork by fork, goes back to; itself where it is no fork. */
+  lineageRoot(agent: string): Promise<string>
   tools(scope: { task?: string; agent?: string }): Promise<ToolRow[]>
   repeatedCalls(task: string, limit: number): Promise<{ name: string; arguments: string; count: number }[]>
   byModel(scope: {
@@ -176,7 +189,10 @@ export interface History {
   /** The latest version of each artifact whose name starts with `prefix`, by name. */
   artifactNames(agent: string, prefix: string): Promise<ArtifactVersion[]>
 
-  /** Checks every hash link, payload, blob reference of events and the signed head kept outside the database. */
-  verify(options?: { full?: boolean }): Promise<VerifyReport>
+  /**
+   * Checks the signed head kept outside the database and, `full` (the default), every link, payload, blob and request,
+   * and all that is derived from them; else the last events alone. What a full one finds in the log itself ends all writing.
+   */
+  verify(options?: { full?: boolean; threads?: number }): Promise<VerifyReport>
   close(): Promise<void>
 }

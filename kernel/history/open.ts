@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { KernelError } from '../errors.ts'
-import { sha256 } from '../store/chain.ts'
+import { requestHash, sha256 } from '../store/chain.ts'
 import type { Appended, DraftRow, PlacedRequest, WriteOp } from '../store/messages.ts'
 import { openStore } from '../store/store.ts'
 import type { Event, EventDraft, EventKind } from '../wire/events.ts'
@@ -145,6 +145,7 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
         keptItems: placed.kept,
         firstDifference: placed.difference as StoredRequest['firstDifference'],
         itemHashes,
+        hash: requestHash(draft.items.map(({ kind }, index) => ({ kind, hash: itemHashes[index] as string }))),
       }
     },
     getRequest: (id) => store.query('request', id),
@@ -152,7 +153,7 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
     ...createReports(store),
     artifactVersions: (agent, name) => store.query('artifactVersions', agent, name),
     artifactNames: (agent, prefix) => store.query('artifactNames', agent, prefix),
-    verify: ({ full = true } = {}) => store.query('verify', full),
+    verify: ({ full = true, threads } = {}) => (full ? store.verify(threads) : store.query('verifyRecent')),
     close: () => store.close(),
   }
   return history

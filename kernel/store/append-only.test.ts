@@ -24,21 +24,21 @@ afterEach(async () => {
   await test.close()
 })
 
-const protectedTables = ['events', 'blobs', 'grants', 'requests', 'request_items', 'artifacts']
+const protectedTables = ['events', 'blobs', 'grants', 'requests', 'request_items', 'artifacts', 'schemas']
 
 function everything(): unknown {
   return protectedTables.map((table) => db.prepare(`SELECT * FROM ${table}`).all())
 }
 
 describe('the writer’s own connection', () => {
-  it('commits durably', () => {
+  it('[C3] commits durably', () => {
     expect(db.pragma('synchronous', { simple: true })).toBe(2)
     expect(db.pragma('journal_mode', { simple: true })).toBe('wal')
     expect(db.pragma('recursive_triggers', { simple: true })).toBe(1)
     expect(db.pragma('page_size', { simple: true })).toBe(8192)
   })
 
-  it.each(protectedTables)('can neither change nor remove a row of %s', (table) => {
+  it.each(protectedTables)('[C1] [A4] can neither change nor remove a row of %s', (table) => {
     const before = everything()
     const column = Object.keys(db.prepare(`SELECT * FROM ${table}`).get() as object)[0]
     expect(() => db.exec(`UPDATE ${table} SET ${column} = ${column}`)).toThrow(/append-only/)
@@ -59,13 +59,13 @@ describe('the writer’s own connection', () => {
       `INSERT INTO events (seq, ${copied}) SELECT 1, ${copied} FROM events WHERE seq = 1 ON CONFLICT (seq) DO UPDATE SET data = 'x'`,
     ],
     ['a payload without a tombstone', 'UPDATE events SET data = NULL WHERE seq = 1'],
-  ])('cannot write %s', (_name, sql) => {
+  ])('[C1] cannot write %s', (_name, sql) => {
     const before = everything()
     expect(() => db.exec(sql)).toThrow(/append-only/)
     expect(everything()).toEqual(before)
   })
 
-  it('keeps the first bytes of a blob, whatever kind of INSERT comes', () => {
+  it('[C1] keeps the first bytes of a blob, whatever kind of INSERT comes', () => {
     const before = everything()
     db.exec("INSERT OR REPLACE INTO blobs (hash, bytes) SELECT hash, x'00' FROM blobs")
     db.exec(
@@ -82,19 +82,18 @@ describe('the writer’s own connection', () => {
 })
 
 describe('the schema', () => {
-  it('of a newer version is refused, by name, and left as it is', () => {
-    const newer = ['CREATE TABLE one (a)', 'CREATE TABLE two (a)']
-    expect(db.pragma('user_version', { simple: true })).toBe(1)
-    migrate(db, '9.9.9', ['', newer[1] as string])
-    expect(() => migrate(db, '0.1.0')).toThrowError(/written by Exodesk 9\.9\.9 \(schema 2; this is 0\.1\.0 .*update/)
+  it('[F27] of a newer version is refused, by name, and left as it is', () => {
     expect(db.pragma('user_version', { simple: true })).toBe(2)
+    migrate(db, '9.9.9', ['', '', 'CREATE TABLE more (a)'])
+    expect(() => migrate(db, '0.1.0')).toThrowError(/written by Exodesk 9\.9\.9 \(schema 3; this is 0\.1\.0 .*update/)
+    expect(db.pragma('user_version', { simple: true })).toBe(3)
   })
 
-  it('is copied aside before a migration, and a migration that fails changes nothing', () => {
-    expect(() => migrate(db, '0.2.0', ['', 'CREATE TABLE two (a); CREATE TABLE two (a)'])).toThrow(/already exists/)
-    expect(db.pragma('user_version', { simple: true })).toBe(1)
+  it('[F27] is copied aside before a migration, and a migration that fails changes nothing', () => {
+    expect(() => migrate(db, '0.2.0', ['', '', 'CREATE TABLE two (a); CREATE TABLE two (a)'])).toThrow(/already exists/)
+    expect(db.pragma('user_version', { simple: true })).toBe(2)
     expect(db.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'two'").pluck().get()).toBe(0)
-    const copy = openForReading(join(test.dataDir, 'history.db.schema-1'))
+    const copy = openForReading(join(test.dataDir, 'history.db.schema-2'))
     expect(copy.prepare('SELECT count(*) FROM events').pluck().get()).toBe(3)
     copy.close()
   })

@@ -32,3 +32,8 @@ export function sha256(text: string | Uint8Array): string {
 export function link(seq: number, header: HeaderValues, payloadHash: string, prevHash: string): string {
   return sha256(JSON.stringify([seq, ...header, payloadHash, prevHash]))
 }
+
+/** What `model.called` keeps of the list of items that the model was sent. */
+export function requestHash(items: readonly { kind: string; hash: string }[]): string {
+  return sha256(items.map(({ kind, hash }) => `${kind} ${hash}\n`).join(''))
+}

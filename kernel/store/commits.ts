@@ -1,11 +1,11 @@
 import { type ErrorCode, KernelError } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
-import type { EventData } from '../wire/events.ts'
 import { genesis, link, sha256 } from './chain.ts'
+import { extracted } from './extracted.ts'
 import type { Appended, DraftRow, Head, Outcome, WriteOp } from './messages.ts'
 import { createRequests } from './requests.ts'
 import { createRollups } from './rollups.ts'
-import { type Connection, explain, sqliteCode } from './sqlite.ts'
+import { type Connection, explain, type Fault, faultOf, sqliteCode } from './sqlite.ts'
 
 /**
  * Applies operations in groups: one commit for all of a group, each operation whole or not at all. One that is refused
@@ -26,6 +26,10 @@ export function createCommits(db: Connection) {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const insertBlob = db.prepare('INSERT INTO blobs (hash, bytes) VALUES (?, ?)')
   const insertGrant = db.prepare('INSERT INTO grants (agent, hash, seq) VALUES (?, ?, ?)')
+  const insertArchived = db.prepare(
+    'INSERT INTO archived_blobs (hash, file, offset, size_bytes, by) VALUES (?, ?, ?, ?, ?)',
+  )
+  const emptyBlob = db.prepare("UPDATE blobs SET bytes = x'' WHERE hash = ?")
   const hasBlob = db.prepare('SELECT 1 FROM blobs WHERE hash = ?')
 
   let head = (readHead.get() as Head | undefined) ?? null
@@ -72,6 +76,16 @@ export function createCommits(db: Connection) {
     insertGrant.run(agent, hash, head?.seq ?? 0)
   }
 
+  /** The event, and with it the bytes of every blob that the file has go out of the database. */
+  function archive({ event, file, blobs }: Extract<WriteOp, { op: 'archive' }>): Appended {
+    const appended = append({ op: 'append', expect: null, events: [event] })
+    for (const { hash, offset, sizeBytes } of blobs) {
+      insertArchived.run(hash, file, offset, sizeBytes, appended.firstSeq)
+      emptyBlob.run(hash)
+    }
+    return appended
+  }
+
   function apply(op: WriteOp): unknown {
     switch (op.op) {
       case 'append':
@@ -82,6 +96,8 @@ export function createCommits(db: Connection) {
         return grant(op.agent, op.hash)
       case 'request':
         return requests.put(op, head?.seq ?? 0)
+      case 'archive':
+        return archive(op)
     }
   }
 
@@ -111,7 +127,8 @@ export function createCommits(db: Connection) {
   return {
     head: (): Head | null => head,
 
-    run(group: readonly { id: number; op: WriteOp }[]): Outcome[] {
+    /** `fault`: why none of the group could be written, where that is not their own. */
+    run(group: readonly { id: number; op: WriteOp }[]): { outcomes: Outcome[]; fault: Fault | null } {
       const before = head
       try {
         begin.run()
@@ -119,13 +136,16 @@ export function createCommits(db: Connection) {
         failpoint('append:before-commit')
         commit.run()
         failpoint('append:after-commit')
-        return outcomes
+        return { outcomes, fault: null }
       } catch (error) {
         if (db.inTransaction) db.exec('ROLLBACK')
         head = before
         forget()
         const { code, message } = explain(error, db.name)
-        return group.map(({ id }) => ({ id, ok: false, code, message: `nothing was added: ${message}` }))
+        const outcomes = group.map(
+          ({ id }): Outcome => ({ id, ok: false, code, message: `nothing was added: ${message}` }),
+        )
+        return { outcomes, fault: faultOf(error) }
       }
     },
   }
@@ -142,17 +162,4 @@ function failure(error: unknown): { code: ErrorCode; message: string; details?: 
     return { code: error.code, message: error.message, ...(error.details ? { details: error.details } : {}) }
   }
   return { code: 'invalid', message: `refused by the store: ${error instanceof Error ? error.message : String(error)}` }
-}
-
-/** tool and usage columns. */
-function extracted(kind: string, data: unknown): (string | number | null)[] {
-  if (kind === 'tool.called' || kind === 'tool.finished') {
-    return [(data as EventData<'tool.called'>).name, null, null, null, null, null, null]
-  }
-  if (kind === 'model.called' || kind === 'model.attempted') {
-    const { usage, costNanoUsd } = data as EventData<'model.attempted'>
-    if (usage === null) return [null, null, null, null, null, null, costNanoUsd]
-    return [null, usage.uncached, usage.cacheRead, usage.cacheWrite, usage.output, usage.reasoning, costNanoUsd]
-  }
-  return [null, null, null, null, null, null, null]
 }

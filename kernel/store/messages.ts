@@ -1,5 +1,6 @@
 // What passes between the store and its threads. Strings and numbers only where it is many: they clone fast.
 import type { ErrorCode } from '../errors.ts'
+import type { Fault } from './sqlite.ts'
 
 export interface Head {
   seq: number
@@ -29,6 +30,8 @@ export type WriteOp =
   | { op: 'blob'; hash: string; bytes: Uint8Array }
   | { op: 'grant'; agent: string; hash: string }
   | { op: 'request'; agent: string; task: string; model: string; items: readonly RequestItem[] }
+  /** Blobs that the file of DATA/archive has, whole and on disk. */
+  | { op: 'archive'; event: DraftRow; file: string; blobs: { hash: string; offset: number; sizeBytes: number }[] }
 
 export interface Appended {
   firstSeq: number
@@ -50,18 +53,26 @@ export type Outcome =
 export type ToWorker =
   | { type: 'write'; ops: { id: number; op: WriteOp }[] }
   | { type: 'read'; id: number; query: string; args: unknown[] }
+  /** Nothing is written from here on; the text says why. */
+  | { type: 'quarantine'; problem: string }
+  /** There is more to do. */
+  | { type: 'wake' }
   | { type: 'close' }
 
 export type FromWorker =
   | { type: 'ready'; head: Head | null; problem: string | null }
   | { type: 'refused'; code: ErrorCode; message: string }
   | { type: 'settled'; outcomes: Outcome[]; head: Head | null }
+  /** What keeps the writer from writing. After `disk-full`, `isWritten`: the room that was set aside let it go on once more. */
+  | { type: 'fault'; fault: Fault; message: string; isWritten: boolean }
   | { type: 'closed' }
 
 export interface WorkerSetup {
-  role: 'writer' | 'reader'
+  role: 'writer' | 'reader' | 'indexer'
   dataDir: string
   version: string
+  /** Another place of the database than DATA/history.db, for a reader. */
+  file?: string
 }
 
 /** Values of the event's columns, for readers: seq, header, payload (null: tombstoned), links. */

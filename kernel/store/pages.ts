@@ -29,10 +29,12 @@ const defaultLimit = 100
 const maxLimit = 1_000
 /** A page ends early beyond this many characters of payload, so that a thousand large events do not fill the memory. */
 const pageSize = 8_000_000
-/** With more kinds than this, each row's kind is looked at instead of one index range for each kind. */
-const kindRanges = 12
+/** With more kinds than this, which are most of them, each row's kind is looked at instead of one index range for each kind. */
+const kindRanges = 40
 
-const columns = 'seq, at, agent, task, run, generation, turn, step, actor, revision, kind, data, prev_hash, hash'
+/** Of an event's row, in order. */
+export const eventColumns =
+  'seq, at, agent, task, run, generation, turn, step, actor, revision, kind, data, prev_hash, hash'
 
 /** Reads by seq within an index range: as fast at any depth. */
 export function createPages(db: Connection) {
@@ -73,7 +75,7 @@ export function createPages(db: Connection) {
     return view.agent === null ? [{ agent: null, upTo: asOf }] : lineage(db, view.agent, asOf)
   }
 
-  return { page }
+  return { page, stretchesOf }
 }
 
 function select(
@@ -103,7 +105,7 @@ function select(
   const byRange = kinds !== undefined && kinds.length <= kindRanges
   const index = indexFor(stretch.agent !== null, options, byRange)
   const range = (kind: string | null) =>
-    `SELECT ${columns} FROM events${index} WHERE ${[...conditions, ...(kind === null ? [] : ['kind = ?'])].join(' AND ')}
+    `SELECT ${eventColumns} FROM events${index} WHERE ${[...conditions, ...(kind === null ? [] : ['kind = ?'])].join(' AND ')}
      ORDER BY seq ${order} LIMIT ${limit}`
   if (kinds === undefined) return { sql: range(null), values }
   if (!byRange) {

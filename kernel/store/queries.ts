@@ -1,10 +1,19 @@
 import { KernelError } from '../errors.ts'
+import { type ArchivedBlob, readArchived } from './archives.ts'
 import { lineage } from './lineage.ts'
 import { createPages, type PageOptions, type PageRows, type PageView } from './pages.ts'
 import { itemsOf } from './requests.ts'
-import { spendColumns, spendSums } from './spend.ts'
+import { createSearch } from './search/search.ts'
+import { readSignedHeads } from './signed-head.ts'
+import { plainSums, spendColumns, spendSums } from './spend.ts'
 import type { Connection } from './sqlite.ts'
-import { type Verification, verifyHistory } from './verification.ts'
+import { checkBlobs } from './verify/blobs.ts'
+import { checkRange } from './verify/chain.ts'
+import { checkDerived } from './verify/derived.ts'
+import { type Finding, unreadable, type Verification } from './verify/finding.ts'
+import { checkEnds, verifyRecent } from './verify/recent.ts'
+import { checkRequests } from './verify/requests.ts'
+import { checkStructure } from './verify/structure.ts'
 
 export interface Scope {
   task?: string
@@ -23,12 +32,12 @@ const forever = Number.MAX_SAFE_INTEGER
 
 /** What a reader thread answers, by name. Each method's arguments and result pass by structured clone. */
 export function createQueries(db: Connection, dataDir: string) {
-  const { page } = createPages(db)
-  // Of SQLite's own, only LIKE ignores case, and only that of ASCII.
-  db.function('contains', { deterministic: true }, (data, folded) =>
-    typeof data === 'string' && data.toLowerCase().includes(String(folded)) ? 1 : 0,
-  )
+  const pages = createPages(db)
+  const { page } = pages
+  const search = createSearch(db, dataDir, pages)
   const blob = db.prepare('SELECT bytes FROM blobs WHERE hash = ?').pluck()
+  const isKnown = db.prepare('SELECT 1 FROM blobs WHERE hash = ?')
+  const archived = db.prepare('SELECT file, offset, size_bytes AS sizeBytes FROM archived_blobs WHERE hash = ?')
   const granted = db.prepare('SELECT 1 FROM grants WHERE agent = ? AND hash = ? AND seq <= ?')
   const request = db.prepare('SELECT agent, task, model FROM requests WHERE id = ?')
   const versions = db.prepare(`SELECT name, version, hash, size_bytes AS sizeBytes, at FROM artifacts
@@ -49,14 +58,14 @@ export function createQueries(db: Connection, dataDir: string) {
   const methods = {
     read: (view: PageView, options: PageOptions): PageRows => page(view, options),
 
-    search(view: PageView, text: string, options: Omit<PageOptions, 'order'>): PageRows {
-      // As it stands in the payload: JSON with its escapes.
-      const folded = JSON.stringify(text).slice(1, -1).toLowerCase()
-      return page(view, { ...options, order: 'desc' }, { sql: 'contains(data, ?)', value: folded })
-    },
+    search,
 
-    blob: (hash: string): Buffer | null => (blob.get(hash) as Buffer | undefined) ?? null,
-    hasBlob: (hash: string): boolean => blob.get(hash) !== undefined,
+    blob(hash: string): Buffer | null {
+      const place = archived.get(hash) as Omit<ArchivedBlob, 'hash'> | undefined
+      if (place !== undefined) return readArchived(dataDir, { hash, ...place })
+      return (blob.get(hash) as Buffer | undefined) ?? null
+    },
+    hasBlob: (hash: string): boolean => isKnown.get(hash) !== undefined,
     mayRead: (agent: string, hash: string): boolean =>
       lineage(db, agent, forever).some((stretch) => granted.get(stretch.agent, hash, stretch.upTo) !== undefined),
 
@@ -104,6 +113,20 @@ export function createQueries(db: Connection, dataDir: string) {
       return { ...(sums as object), steps, progress: progress ?? null }
     },
 
+    spent(scope: { lineage: string } | { fromMs: number; toMs: number }) {
+      if ('lineage' in scope)
+        return db
+          .prepare(`WITH RECURSIVE family (agent) AS (
+              VALUES (?) UNION SELECT forks.agent FROM forks JOIN family ON forks.parent = family.agent)
+            SELECT ${plainSums} FROM model_rollup WHERE agent IN (SELECT agent FROM family)`)
+          .get(lineage(db, scope.lineage, forever)[0]?.agent)
+      return db
+        .prepare(`SELECT ${plainSums} FROM minute_rollup WHERE minute >= ? AND minute < ?`)
+        .get(Math.floor(scope.fromMs / 60_000), Math.ceil(scope.toMs / 60_000))
+    },
+
+    lineageRoot: (agent: string): string => lineage(db, agent, forever)[0]?.agent ?? agent,
+
     tools(scope: Scope) {
       const { sql, values } = where(scope)
       return db
@@ -148,7 +171,32 @@ export function createQueries(db: Connection, dataDir: string) {
       return [...latest.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
     },
 
-    verify: (full: boolean): Verification => verifyHistory(db, dataDir, full),
+    verifyRecent: (): Verification => verifyRecent(db, dataDir),
+    verifyEnds() {
+      try {
+        // Before the database: it may only have grown since.
+        return checkEnds(db, readSignedHeads(dataDir))
+      } catch (error) {
+        return { head: null, finding: unreadable(error) }
+      }
+    },
+    verifyRange(after: number, upTo: number) {
+      try {
+        return checkRange(db, after, upTo)
+      } catch (error) {
+        return { events: 0, finding: unreadable(error), from: '', to: '' }
+      }
+    },
+    verifyDerived: () => found(() => checkDerived(db)),
+    verifyRequests: (upTo: number) => found(() => checkRequests(db, upTo)),
+    verifyStructure: () => found(() => checkStructure(db)),
+    verifyBlobs() {
+      try {
+        return checkBlobs(db, dataDir)
+      } catch (error) {
+        return { finding: unreadable(error), notes: [] }
+      }
+    },
   }
 
   return {
@@ -161,3 +209,11 @@ export function createQueries(db: Connection, dataDir: string) {
 }
 
 export type Queries = ReturnType<typeof createQueries>['methods']
+
+function found(check: () => Finding | null): Finding | null {
+  try {
+    return check()
+  } catch (error) {
+    return unreadable(error)
+  }
+}

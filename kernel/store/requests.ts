@@ -13,8 +13,8 @@ interface Known {
   items: { kind: string; hash: string }[]
 }
 
-/** Every item of a request, in order: the kept part of its parents, then its own. */
-export function itemsOf(db: Connection, id: number): { kind: string; hash: string }[] {
+/** Every item of a request from `from` on, in order: the kept part of its parents, then its own. */
+export function itemsOf(db: Connection, id: number, from = 0): { kind: string; hash: string }[] {
   const find = db.prepare('SELECT parent, kept, items FROM requests WHERE id = ?')
   const own = db.prepare(
     'SELECT kind, hash FROM request_items WHERE request = ? AND position < ? ORDER BY position DESC',
@@ -22,7 +22,7 @@ export function itemsOf(db: Connection, id: number): { kind: string; hash: strin
   const reversed: { kind: string; hash: string }[] = []
   let next: number | null = id
   let upTo = Number.MAX_SAFE_INTEGER
-  while (next !== null && upTo > 0) {
+  while (next !== null && upTo > from) {
     const row = find.get(next) as { parent: number | null; kept: number; items: number } | undefined
     if (row === undefined) throw new KernelError('not-found', `no request ${next}`)
     for (const item of own.iterate(next, upTo) as Iterable<{ kind: string; hash: string }>) reversed.push(item)

@@ -20,8 +20,11 @@ type Projection<K extends EventKind> = (seq: number, row: DraftRow, data: EventD
 /**
  * Keeps the derived tables in step with the log, inside the transaction that adds the event: charts and reports read
  * these and never the log. Events of a check are no work of the task and count only as spend.
+ *
+ * A full verification derives the same tables again by this code, so what changes here needs a migration that derives
+ * anew what is stored. `isReplay`: into tables of its own, from events that were accepted once.
  */
-export function createRollups(db: Connection) {
+export function createRollups(db: Connection, { isReplay = false } = {}) {
   const spend = spendTables(db)
   const run = {
     step: db.prepare(`INSERT OR IGNORE INTO step_rollup (task, turn, step, agent, activation, revision, at, progress)
@@ -159,6 +162,7 @@ export function createRollups(db: Connection) {
     if (data.parent.seq >= seq)
       throw new KernelError('invalid', `seq ${data.parent.seq} is yet to come: fork at an earlier one`)
     const { parent } = data
+    if (isReplay) return void run.fork.run(agent, parent.agent, parent.seq)
     if (run.before.get(parent.agent, parent.seq) === undefined) {
       throw new KernelError('not-found', `${parent.agent} has no event up to seq ${parent.seq} to be forked from`)
     }

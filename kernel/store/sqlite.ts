@@ -29,7 +29,7 @@ export function openForWriting(file: string): Connection {
     db.pragma('cache_size = -32000')
     // Triggers and savepoints keep the pages before each statement: in memory, not in a temporary file.
     db.pragma('temp_store = MEMORY')
-    const durable = { journal_mode: 'wal', synchronous: 2, recursive_triggers: 1, foreign_keys: 1 }
+    const durable = { journal_mode: 'wal', synchronous: 2, recursive_triggers: 1, foreign_keys: 1, auto_vacuum: 0 }
     for (const [pragma, wanted] of Object.entries(durable)) {
       const found = db.pragma(pragma, { simple: true })
       if (found !== wanted) throw new Error(`PRAGMA ${pragma} is ${String(found)} and must be ${wanted}`)
@@ -38,7 +38,10 @@ export function openForWriting(file: string): Connection {
   })
 }
 
-/** A connection that cannot write. Sees every commit made before each statement. */
+/**
+ * A connection that cannot write. Sees every commit made before each statement.
+ * @param file Also as a URI with `immutable=1`, where nothing at all may be written beside it.
+ */
 export function openForReading(file: string): Connection {
   return opening(file, () => {
     const db = new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
@@ -58,6 +61,15 @@ export function openInMemory(): Connection {
   return new Database(':memory:')
 }
 
+/** What others make of an error of SQLite: the disk has no room, or the file is damaged. */
+export type Fault = 'disk-full' | 'damaged'
+
+export function faultOf(error: unknown): Fault | null {
+  const code = sqliteCode(error) ?? ''
+  if (code.startsWith('SQLITE_FULL') || code === 'SQLITE_IOERR_SHMSIZE') return 'disk-full'
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? 'damaged' : null
+}
+
 export function sqliteCode(error: unknown): string | null {
   return error instanceof Database.SqliteError ? error.code : null
 }
@@ -67,17 +79,18 @@ export function explain(error: unknown, file: string): KernelError {
   if (error instanceof KernelError) return error
   const code = sqliteCode(error) ?? ''
   const text = error instanceof Error ? error.message : String(error)
-  const meaning = code.startsWith('SQLITE_FULL')
-    ? 'the disk is full; free some space and try again'
-    : /^SQLITE_(BUSY|LOCKED)/.test(code)
-      ? `another program has kept it locked for ${busyTimeoutMs / 1000} s; close that program and try again`
-      : /^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code)
-        ? 'it cannot be opened for writing; check the permissions of the file and its folder'
-        : /^SQLITE_(CORRUPT|NOTADB)/.test(code)
-          ? 'it is damaged; keep it aside and restore a backup'
-          : /^SQLITE_IOERR/.test(code)
-            ? 'the disk reported an error; check the disk'
-            : 'the operation failed'
+  const meaning =
+    faultOf(error) === 'disk-full'
+      ? 'the disk is full; free some space and try again'
+      : /^SQLITE_(BUSY|LOCKED)/.test(code)
+        ? `another program has kept it locked for ${busyTimeoutMs / 1000} s; close that program and try again`
+        : /^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code)
+          ? 'it cannot be opened for writing; check the permissions of the file and its folder'
+          : faultOf(error) === 'damaged'
+            ? 'it is damaged; keep it aside and restore a backup'
+            : /^SQLITE_IOERR/.test(code)
+              ? 'the disk reported an error; check the disk'
+              : 'the operation failed'
   return new KernelError('unavailable', `${file}: ${meaning} (${code === '' ? text : `${code}: ${text}`})`, {
     cause: error,
   })

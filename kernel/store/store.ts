@@ -1,8 +1,11 @@
-import { mkdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { KernelError } from '../errors.ts'
 import type { FromWorker, Head, Outcome, ToWorker, WorkerSetup, WriteOp } from './messages.ts'
+import { setQuarantine } from './quarantine.ts'
 import type { Queries } from './queries.ts'
+import type { Verification } from './verify/finding.ts'
+import { verifyFully } from './verify/full.ts'
 
 export interface StoreOptions {
   dataDir: string
@@ -12,7 +15,11 @@ export interface StoreOptions {
   writerUrl?: URL | string
   /** Called with each commit that added something, in order, before its callers' promises settle. */
   onCommit: (settled: Settled[]) => void
+  /** Called when the disk is full, or a damaged file keeps the writer from writing. */
+  onFault?: (fault: StoreFault) => void
 }
+
+export type StoreFault = Omit<Extract<FromWorker, { type: 'fault' }>, 'type'>
 
 /** One operation that is on disk. */
 export interface Settled {
@@ -29,18 +36,24 @@ export interface Store {
   write(op: WriteOp): Promise<unknown>
   /** Sees every write that has settled. */
   query<Q extends keyof Queries>(name: Q, ...args: Parameters<Queries[Q]>): Promise<ReturnType<Queries[Q]>>
+  /** Over all of it, in `threads` threads of its own. What is found in the log itself ends all writing, here and at later starts. */
+  verify(threads?: number): Promise<Verification>
   /** Lets what is waiting be written, then ends the threads. */
   close(): Promise<void>
 }
+
+/** Beside the writer and the readers; more would only take from them. */
+const verifyThreads = Math.max(2, Math.min(4, availableParallelism()))
+/** How far the index of words may lie behind while events keep coming, ms. */
+const indexEveryMs = 1_000
 
 /**
  * Opens DATA/history.db, making or migrating it. The caller holds the directory's lock (`holdLock`).
  * @throws KernelError `unavailable` where it cannot be opened, is damaged beyond reading, or is of a newer version.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 })
   const start = (role: WorkerSetup['role']) =>
-    startThread(options, { role, dataDir: options.dataDir, version: options.version })
+    startThread(options.writerUrl, { role, dataDir: options.dataDir, version: options.version })
   const reader = start('reader')
   // Whoever asks it gets the reason; until then nobody need.
   reader.catch(() => undefined)
@@ -48,32 +61,25 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await reader.then((thread) => thread.close())
     throw error
   })
+  const { head, problem } = writer.ready
   // What reads much of the log must not delay what reads a page of it.
   let scanner: Promise<Thread> | null = null
-  const verifying = new Set<Promise<Thread>>()
+  const verifying = new Set<Thread>()
   let isClosed = false
   let unsent: { id: number; op: WriteOp }[] = []
+  const indexer = problem === null ? createIndexer(() => start('indexer')) : null
 
   writer.onSettled = (ids) => {
-    if (ids.length > 0) options.onCommit(ids)
+    if (ids.length === 0) return
+    options.onCommit(ids)
+    indexer?.wake()
   }
-
-  /** Rare, and long where the log is: in a thread of its own, so that no search waits for it. */
-  async function apart(send: (thread: Thread) => Promise<unknown>): Promise<unknown> {
-    const starting = start('reader')
-    verifying.add(starting)
-    const thread = await starting
-    try {
-      return await send(thread)
-    } finally {
-      verifying.delete(starting)
-      await thread.close()
-    }
-  }
+  writer.onFault = (fault) => options.onFault?.(fault)
+  if (head !== null) indexer?.wake()
 
   return {
-    head: writer.ready.head,
-    problem: writer.ready.problem,
+    head,
+    problem,
     write(op) {
       return writer.call((id) => {
         // One message for all that is written in this turn of the loop.
@@ -86,19 +92,103 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       }, op)
     },
     async query(name, ...args) {
-      const send = (thread: Thread) => thread.call((id) => thread.post({ type: 'read', id, query: name, args }))
       if (isClosed) throw new KernelError('unavailable', 'the store is closed')
-      if (name === 'verify') return (await apart(send)) as ReturnType<Queries[typeof name]>
       if (name === 'search') scanner ??= start('reader')
       const thread = await (name === 'search' ? (scanner as Promise<Thread>) : reader)
-      return (await send(thread)) as ReturnType<Queries[typeof name]>
+      return ask(thread, name, ...args)
+    },
+    async verify(threads = verifyThreads) {
+      if (isClosed) throw new KernelError('unavailable', 'the store is closed')
+      const found = await verifyInThreads(() => start('reader'), threads, verifying)
+      if (found.of === 'log') writer.post({ type: 'quarantine', problem: found.problem ?? '' })
+      keepFinding(options.dataDir, found)
+      return found
     },
     async close() {
       isClosed = true
       // A verification may have minutes to go.
-      await Promise.all([...verifying].map(async (thread) => (await thread).terminate()))
-      await Promise.all([reader.then((thread) => thread.close()), scanner?.then((thread) => thread.close())])
+      await Promise.all([...verifying].map((thread) => thread.terminate()))
+      await Promise.all([
+        reader.then((thread) => thread.close()),
+        scanner?.then((thread) => thread.close()),
+        indexer?.close(),
+      ])
       await writer.close()
+    },
+  }
+}
+
+/** Verifies a history that nobody need hold, by its database at `file`, and writes nothing. */
+export async function verifyStore(options: {
+  dataDir: string
+  version: string
+  file: string
+  writerUrl?: URL | string
+}): Promise<Verification> {
+  const { dataDir, version, file } = options
+  const start = () => startThread(options.writerUrl, { role: 'reader', dataDir, version, file })
+  return verifyInThreads(start, verifyThreads, new Set())
+}
+
+async function verifyInThreads(
+  start: () => Promise<Thread>,
+  count: number,
+  verifying: Set<Thread>,
+): Promise<Verification> {
+  const threads = await Promise.all(Array.from({ length: count }, start))
+  for (const thread of threads) verifying.add(thread)
+  try {
+    return await verifyFully(threads.map((thread) => ({ ask: (name, ...args) => ask(thread, name, ...args) })))
+  } finally {
+    for (const thread of threads) {
+      verifying.delete(thread)
+      await thread.close()
+    }
+  }
+}
+
+/** What was found holds for later starts too. A disk that takes no note of it finds it again. */
+function keepFinding(dataDir: string, found: Verification): void {
+  try {
+    if (found.of === 'log') setQuarantine(dataDir, found.problem)
+    else if (found.ok) setQuarantine(dataDir, null)
+  } catch (error) {
+    process.emitWarning(`the finding could not be noted: ${(error as Error).message}`)
+  }
+}
+
+async function ask<Q extends keyof Queries>(
+  thread: Thread,
+  name: Q,
+  ...args: Parameters<Queries[Q]>
+): Promise<ReturnType<Queries[Q]>> {
+  const answer = await thread.call((id) => thread.post({ type: 'read', id, query: name, args }))
+  return answer as ReturnType<Queries[Q]>
+}
+
+/** Started with the first event, and woken so often at most: where nothing happens, nothing runs. */
+function createIndexer(start: () => Promise<Thread>) {
+  let thread: Promise<Thread> | null = null
+  let timer: NodeJS.Timeout | null = null
+  const wake = (): void => {
+    timer = null
+    thread ??= start()
+    thread.then(
+      (started) => started.post({ type: 'wake' }),
+      (error: unknown) => process.emitWarning(`there is no search index: ${(error as Error).message}`),
+    )
+  }
+  return {
+    wake(): void {
+      timer ??= setTimeout(wake, indexEveryMs).unref()
+    },
+    async close(): Promise<void> {
+      if (timer !== null) clearTimeout(timer)
+      timer = null
+      await thread?.then(
+        (started) => started.close(),
+        () => undefined,
+      )
     },
   }
 }
@@ -106,6 +196,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 interface Thread {
   ready: Extract<FromWorker, { type: 'ready' }>
   onSettled: (settled: Settled[]) => void
+  onFault: (fault: StoreFault) => void
   call(send: (id: number) => void, op?: WriteOp): Promise<unknown>
   post(message: ToWorker): void
   close(): Promise<void>
@@ -119,8 +210,8 @@ interface Pending {
   reject: (error: KernelError) => void
 }
 
-async function startThread(options: StoreOptions, setup: WorkerSetup): Promise<Thread> {
-  const worker = new Worker(options.writerUrl ?? sourceUrl(), {
+async function startThread(writerUrl: URL | string | undefined, setup: WorkerSetup): Promise<Thread> {
+  const worker = new Worker(writerUrl ?? sourceUrl(), {
     workerData: setup,
     name: `history-${setup.role}`,
     // Not the program's own, some of which are no flags for a worker.
@@ -152,6 +243,7 @@ async function startThread(options: StoreOptions, setup: WorkerSetup): Promise<T
   const thread: Thread = {
     ready,
     onSettled: () => undefined,
+    onFault: () => undefined,
     call(send, op) {
       if (stopped !== null) return Promise.reject(stopped)
       lastId += 1
@@ -174,6 +266,7 @@ async function startThread(options: StoreOptions, setup: WorkerSetup): Promise<T
   }
 
   worker.on('message', (message: FromWorker) => {
+    if (message.type === 'fault') thread.onFault(message)
     if (message.type !== 'settled') return
     const outcomes = message.outcomes.map((outcome) => ({ outcome, pending: take(pending, outcome) }))
     thread.onSettled(

@@ -1,0 +1,122 @@
+import { join } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
+import type { FromWorker, ToWorker, WorkerSetup } from '../messages.ts'
+import { createPart, firstOf, openIndex, partEvents, partOf, removeIndex, wordTable } from '../search/index-file.ts'
+import { placeWord, searchable, wordsOf } from '../search/words.ts'
+import { type Connection, faultOf, openForReading } from '../sqlite.ts'
+
+/** Events in one commit of the index. */
+const batch = 2_000
+
+/** The thread that keeps the index of words behind the log. It never delays an append, and its failure loses nothing. */
+export function index(port: MessagePort, { dataDir }: WorkerSetup): void {
+  const send = (message: FromWorker) => port.postMessage(message)
+  let log: Connection | null = null
+  let words: Connection | null = null
+  let isWorking = false
+  let isClosed = false
+
+  function work(): void {
+    if (isClosed) return
+    try {
+      log ??= openForReading(join(dataDir, 'history.db'))
+      words ??= openIndex(dataDir)
+      isWorking = indexBatch(log, words)
+    } catch (error) {
+      // A search reads the log where the index does not reach; at the next wake it is tried again.
+      isWorking = false
+      words?.close()
+      words = null
+      if (faultOf(error) === 'damaged') removeIndex(dataDir)
+      process.emitWarning(`the search index fell behind: ${(error as Error).message}`)
+    }
+    // Messages are heard between batches.
+    if (isWorking) setImmediate(work)
+  }
+
+  port.on('message', (message: ToWorker) => {
+    if (message.type === 'wake' && !isWorking) work()
+    if (message.type !== 'close') return
+    isClosed = true
+    words?.close()
+    log?.close()
+    send({ type: 'closed' })
+    port.close()
+  })
+  send({ type: 'ready', head: null, problem: null })
+}
+
+/** One commit. Whether there is more to do. */
+export function indexBatch(log: Connection, words: Connection): boolean {
+  const parts = words.prepare('SELECT part, up_to AS upTo, hash FROM parts ORDER BY part').all() as {
+    part: number
+    upTo: number
+    hash: string
+  }[]
+  const hashOf = log.prepare('SELECT hash FROM events WHERE seq = ?').pluck()
+  if (parts.some(({ upTo, hash }) => hashOf.get(upTo) !== hash)) {
+    // Of another log, such as one that a backup was put in place of.
+    words.transaction(() => {
+      for (const { part } of parts) words.exec(`DROP TABLE ${wordTable(part)}`)
+      words.exec('DELETE FROM parts')
+    })()
+    return true
+  }
+  const head = (log.prepare('SELECT max(seq) FROM events').pluck().get() as number | null) ?? 0
+  const known = new Map(parts.map(({ part, upTo }) => [part, upTo]))
+  // The newest first: that is what is searched first.
+  for (let part = partOf(Math.max(1, head)); part >= 0; part -= 1) {
+    const from = known.get(part) ?? firstOf(part) - 1
+    const last = Math.min(head, firstOf(part) + partEvents - 1)
+    if (from < last) return add(log, words, part, from, last)
+  }
+  return false
+}
+
+function add(log: Connection, words: Connection, part: number, after: number, last: number): boolean {
+  const rows = log
+    .prepare('SELECT seq, hash, agent, task, kind, data FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?')
+    .all(after, last, batch) as LogRow[]
+  words.transaction(() => {
+    createPart(words, part)
+    const insert = words.prepare(`INSERT INTO ${wordTable(part)} (rowid, words) VALUES (?, ?)`)
+    for (const row of rows)
+      if (row.data !== null) insert.run(row.seq, `${places(row)} ${wordsOf(searchable(row.data))}`)
+    const end = rows.at(-1)
+    if (end === undefined) return
+    words
+      .prepare(
+        'INSERT INTO parts (part, up_to, hash) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET up_to = excluded.up_to, hash = excluded.hash',
+      )
+      .run(part, end.seq, end.hash)
+    for (const { kind, data } of rows) if (kind === 'payload.tombstoned') forget(words, data)
+  })()
+  // What was forgotten is not left in the write-ahead log either.
+  if (rows.some(({ kind }) => kind === 'payload.tombstoned')) words.pragma('wal_checkpoint(TRUNCATE)')
+  return true
+}
+
+interface LogRow {
+  seq: number
+  hash: string
+  agent: string | null
+  task: string | null
+  kind: string
+  data: string | null
+}
+
+function places({ agent, task, kind }: LogRow): string {
+  const words = [placeWord('kind', kind)]
+  if (agent !== null) words.push(placeWord('agent', agent))
+  if (task !== null) words.push(placeWord('task', task))
+  return words.join(' ')
+}
+
+/** What was removed from the log must not be left in words: its table goes, and is built again. */
+function forget(words: Connection, data: string | null): void {
+  const { seq } = JSON.parse(data ?? '{}') as { seq?: number }
+  if (seq === undefined) return
+  const part = partOf(seq)
+  words.exec(`DROP TABLE IF EXISTS ${wordTable(part)}`)
+  words.prepare('DELETE FROM parts WHERE part = ?').run(part)
+}
