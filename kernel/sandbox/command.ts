@@ -132,10 +132,16 @@ export function environment(profile: Profile, spec: Pick<BoxSpec, 'env'>): strin
   })
 }
 
+/** @throws KernelError `invalid`. */
+export function checkLabel(label: string): void {
+  if (!/^[A-Za-z0-9._-]{1,120}$/.test(label))
+    throw new KernelError('invalid', 'a box cannot be started: its label must be 1 to 120 of A-Z a-z 0-9 . _ -')
+}
+
 /** @throws KernelError `invalid` for a spec that no provider could start. */
 export function checkSpec(spec: BoxSpec): void {
   const refuse = (what: string): KernelError => new KernelError('invalid', `a box cannot be started: ${what}`)
-  if (!/^[A-Za-z0-9._-]{1,120}$/.test(spec.label)) throw refuse('its label must be 1 to 120 of A-Z a-z 0-9 . _ -')
+  checkLabel(spec.label)
   const [command] = spec.argv
   if (command === undefined || command === '' || command.includes('=')) throw refuse('it needs a command without "="')
   if (spec.argv.some((argument) => argument.includes('\0'))) throw refuse('an argument holds a NUL character')

@@ -99,6 +99,7 @@ export class ContainerBox implements Box {
   async kill(): Promise<void> {
     if (!this.hasEnded) {
       this.killed = true
+      this.streams.hurry()
       await this.engine
         .call('kill a box', (stop) => this.container.kill(stop))
         .catch((error: unknown) => {

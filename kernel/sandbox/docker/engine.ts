@@ -1,7 +1,7 @@
 import Dockerode from 'dockerode'
 import { KernelError } from '../../errors.ts'
 
-export type { Container, ContainerCreateOptions } from 'dockerode'
+export type { Container, ContainerCreateOptions, Exec } from 'dockerode'
 
 /** With what the package's types lack. */
 export type HostConfig = Dockerode.HostConfig & { CgroupnsMode?: 'private' }

@@ -19,6 +19,11 @@ export const labelNames = {
   kind: 'exodesk.kind',
   label: 'exodesk.label',
   profile: 'exodesk.profile',
+  /** Of an image: the snapshot that it is. */
+  snapshot: 'exodesk.snapshot',
+  at: 'exodesk.at',
+  /** The image that a task began with. */
+  base: 'exodesk.base',
 } as const
 
 export function labelsOf(

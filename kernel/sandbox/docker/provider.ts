@@ -4,16 +4,19 @@ import { resolve } from 'node:path'
 import type { Clock } from '../../clock.ts'
 import { KernelError } from '../../errors.ts'
 import { collect } from '../collect.ts'
-import { checkSpec, environment } from '../command.ts'
+import { checkLabel, checkSpec, environment } from '../command.ts'
 import { resolveMounts } from '../mounts.ts'
-import { profiles } from '../profiles.ts'
-import type { BoxLimits, BoxSpec, ProfileName, ProviderReport, SandboxProvider } from '../sandbox.ts'
+import { type Profile, profiles } from '../profiles.ts'
+import type { Box, BoxLimits, BoxMounts, BoxSpec, ProfileName, ProviderReport, SandboxProvider } from '../sandbox.ts'
 import { ContainerBox } from './container-box.ts'
-import { type EngineDeadlines, isEngineLost, openEngine } from './engine.ts'
+import { type Container, type EngineDeadlines, isEngineLost, openEngine } from './engine.ts'
 import { buildImageFix, type EngineReport, lookAtEngine, missing } from './facts.ts'
-import { createOptions, kernelMounts, type Runtime } from './host-config.ts'
+import { type ContainerRequest, createOptions, kernelMounts, type Runtime } from './host-config.ts'
+import { snapshotImages } from './images.ts'
 import { createLost } from './lost.ts'
 import { killOrphans, labelsOf, type Owner, pauseContainer } from './owner.ts'
+import { TaskContainer } from './task-container.ts'
+import { taskContainers } from './task-containers.ts'
 
 export interface DockerConfig {
   /** Of the engine: whoever may write to it is root on its machine, so nothing else in the kernel knows it. */
@@ -28,6 +31,8 @@ export interface DockerConfig {
   runtime?: Runtime
   limits?: Partial<Record<ProfileName, Partial<BoxLimits>>>
   deadlines?: EngineDeadlines
+  /** Layers of a snapshot from which it is made into one. Default 100; an engine refuses more than about 124. */
+  flattenLayers?: number
   clock: Clock
 }
 
@@ -71,36 +76,70 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
     if (isClosed) throw new KernelError('unavailable', 'the sandbox has been closed: the app is ending')
   }
 
-  const start = async (spec: BoxSpec): Promise<ContainerBox> => {
+  const limitsOf = (name: ProfileName): BoxLimits => ({ ...profiles[name].limits, ...config.limits?.[name] })
+  const mountsOf = (profile: Profile, mounts: BoxMounts) =>
+    resolveMounts(profile, mounts, bases, process.getuid?.() === 0)
+
+  /** @throws KernelError; a container that may have been made all the same is given up, and removed later. */
+  const create = async (request: ContainerRequest): Promise<Container> => {
+    const options = createOptions(await ready(), {
+      ...request,
+      mounts: [...kernelMounts(config, request.profile), ...request.mounts],
+    })
+    try {
+      return await engine.call('make a box', (stop) => engine.docker.createContainer({ ...options, ...stop }))
+    } catch (error) {
+      if (isEngineLost(error)) lost.add(request.name)
+      throw error
+    }
+  }
+
+  const images = snapshotImages(engine, owner, config.clock, config.flattenLayers)
+  const tasks = taskContainers({
+    engine,
+    owner,
+    images,
+    mounts: (place) => mountsOf(profiles.task, { ...place.mounts, root: undefined }),
+    imageId: async () => (await ready()).imageId,
+    create: (request) => create({ ...request, limits: limitsOf('task'), environment: environment(profiles.task, {}) }),
+    standing: (label, container) => new TaskContainer(engine, config.clock, owner.generation, label, container),
+  })
+
+  const start = async (spec: BoxSpec): Promise<Box> => {
     checkSpec(spec)
     const profile = profiles[spec.profile]
     if (profile === undefined) throw new KernelError('invalid', `there is no box profile "${spec.profile}"`)
     const variables = environment(profile, spec)
-    const found = await ready()
-    const mounts = await resolveMounts(profile, spec.mounts, bases, process.getuid?.() === 0)
+    await ready()
     while (frozen.has(spec.label)) await frozen.get(spec.label)
     await lost.fence()
     requireOpen()
+    const task = spec.profile === 'task' && spec.mounts.root !== undefined ? tasks.get(spec.label) : undefined
+    if (task !== undefined) return task.start(spec, variables, spec.cwd ?? profile.cwd)
+    return startContainer(spec, profile, variables)
+  }
+
+  const startContainer = async (spec: BoxSpec, profile: Profile, variables: string[]): Promise<ContainerBox> => {
+    const mounts = await mountsOf(profile, spec.mounts)
+    const { state } = spec
+    const imageId = state === undefined ? (await ready()).imageId : await images.idOf(state.place, state.snapshot)
     count += 1
     const id = `${owner.generation}-${count}`
     const name = `exodesk-${owner.hash}.${id}`
-    const isMounted = (at: string): boolean => mounts.some((mount) => mount.at === at)
-    const options = createOptions(found, {
+    const isMounted = (at: string): boolean => state !== undefined || mounts.some((mount) => mount.at === at)
+    const container = await create({
       name,
-      imageId: found.imageId,
+      imageId,
       argv: spec.argv,
       cwd: spec.cwd ?? (isMounted(profile.cwd) ? profile.cwd : '/'),
       environment: variables,
       labels: labelsOf(owner, 'box', spec),
       profile,
-      limits: { ...profile.limits, ...config.limits?.[spec.profile] },
-      mounts: [...kernelMounts(config, profile), ...mounts],
-      hasOwnTmp: false,
+      limits: limitsOf(spec.profile),
+      mounts,
+      hasOwnTmp: state !== undefined,
     })
     try {
-      const container = await engine.call('make a box', (stop) =>
-        engine.docker.createContainer({ ...options, ...stop }),
-      )
       const box = await ContainerBox.start(engine, id, spec, container)
       boxes.set(id, box)
       void box.exited.then(() => {
@@ -117,7 +156,17 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
 
   const run: SandboxProvider['run'] = async (spec, options = {}) => {
     if (options.signal?.aborted) throw new KernelError('cancelled', 'the command was cancelled')
-    return collect(await start(spec), config.clock, options)
+    const output = await collect(await start(spec), config.clock, options)
+    // So the engine says that a command could not be started in a container, on the command's own stream.
+    if (
+      output.exitCode === 126 &&
+      output.stdout.subarray(0, 24).toString('latin1').startsWith('OCI runtime exec failed')
+    )
+      throw new KernelError(
+        'unavailable',
+        `the box could not be made: ${output.stdout.toString('utf8').trim().slice(0, 500)}`,
+      )
+    return output
   }
 
   const own = (label?: string): ContainerBox[] =>
@@ -159,6 +208,8 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
         release()
       }
       try {
+        const task = tasks.get(label)
+        if (task !== undefined) thaws.push(await task.pause())
         for (const box of own(label)) thaws.push(await pauseContainer(engine, box.container))
         return { thaw }
       } catch (error) {
@@ -169,23 +220,32 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
     async killAll(label) {
       const mine = own(label)
       await Promise.all(mine.map((box) => box.kill()))
-      return mine.length + (await killOrphans(engine, owner, boxes, label))
+      const inTask = (await tasks.get(label)?.end()) ?? (await tasks.fence(label))
+      return mine.length + inTask + (await killOrphans(engine, owner, boxes, label))
     },
-    open: refuseSnapshots,
-    snapshot: refuseSnapshots,
-    restore: refuseSnapshots,
-    snapshots: async () => [],
-    forget: refuseSnapshots,
-    destroy: async () => {},
-    reap: () => killOrphans(engine, owner, boxes),
+    async open(place) {
+      checkLabel(place.label)
+      await lost.fence()
+      requireOpen()
+      await tasks.open(place)
+    },
+    snapshot: tasks.snapshot,
+    async restore(place, name) {
+      await lost.fence()
+      await tasks.restore(place, name)
+    },
+    snapshots: images.list,
+    forget: images.forget,
+    destroy: tasks.destroy,
+    async reap() {
+      const ended = (await killOrphans(engine, owner, boxes)) + (await tasks.fence())
+      await images.collect()
+      return ended
+    },
     async close() {
       isClosed = true
-      await Promise.all(own().map((box) => box.kill()))
+      await Promise.all([...own().map((box) => box.kill()), tasks.close()])
       lost.close()
     },
   }
-}
-
-async function refuseSnapshots(): Promise<never> {
-  throw new KernelError('unavailable', 'docker boxes have no snapshots yet')
 }

@@ -6,6 +6,8 @@ export interface BoxStreams {
   stderr: Readable
   /** Resolves when the engine has closed its side, or is gone. */
   closed: Promise<void>
+  /** From now on what is not read in time is dropped: the engine does not see a box end whose output is held up. */
+  hurry(): void
   destroy(): void
 }
 
@@ -23,6 +25,7 @@ export function splitStreams(connection: Duplex): BoxStreams {
   let header: Buffer = Buffer.alloc(0)
   let left = 0
   let target: PassThrough = stdout
+  let isHurried = false
 
   function take(chunk: Buffer): void {
     let rest = chunk
@@ -41,9 +44,10 @@ export function splitStreams(connection: Duplex): BoxStreams {
       const part = rest.subarray(0, left)
       left -= part.length
       rest = rest.subarray(part.length)
-      if (!target.destroyed && !target.write(part)) isFull = true
+      if (target.destroyed || (isHurried && target.writableNeedDrain)) continue
+      if (!target.write(part)) isFull = true
     }
-    if (isFull) waitForReaders()
+    if (isFull && !isHurried) waitForReaders()
   }
 
   function waitForReaders(): void {
@@ -87,5 +91,18 @@ export function splitStreams(connection: Duplex): BoxStreams {
     },
   })
   stdin.on('error', () => {})
-  return { stdin, stdout, stderr, closed, destroy: () => connection.destroy() }
+  return {
+    stdin,
+    stdout,
+    stderr,
+    closed,
+    hurry() {
+      isHurried = true
+      connection.resume()
+    },
+    destroy() {
+      connection.destroy()
+      for (const stream of [stdout, stderr]) stream.destroy()
+    },
+  }
 }
