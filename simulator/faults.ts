@@ -92,8 +92,9 @@ export const faults: Readonly<Record<string, Fault>> = {
   },
   endless: {
     async write(blocks, reader) {
-      await writeHalf(blocks, reader)
-      const again = blocks[Math.floor(blocks.length / 2)] ?? ''
+      const middle = Math.floor(blocks.length / 2)
+      await reader.write(blocks.slice(0, middle).join(''))
+      const again = blocks[middle] ?? ''
       while (await reader.write(again)) await setTimeout(1)
     },
   },
