@@ -18,11 +18,17 @@ function findResources(here: string): Resources {
   const built = isInstalled ? join(root, 'app.asar.unpacked', 'dist') : here
   const exe = process.platform === 'win32' ? '.exe' : ''
   const platform = `${process.platform}-${process.arch}`
-  const [node, compiler, types, wire] = (
+  const [node, compiler, types, wire, standing] = (
     isInstalled
-      ? ['node', 'typescript', 'types', 'wire']
-      : ['node_modules/node/bin', `node_modules/@typescript/typescript-${platform}`, 'node_modules', 'kernel/wire']
-  ).map((path) => join(root, path)) as [string, string, string, string]
+      ? ['node', 'typescript', 'types', 'wire', 'standing']
+      : [
+          'node_modules/node/bin',
+          `node_modules/@typescript/typescript-${platform}`,
+          'node_modules',
+          'kernel/wire',
+          'kernel/sandbox/standing',
+        ]
+  ).map((path) => join(root, path)) as [string, string, string, string, string]
   return {
     node: join(node, `node${exe}`),
     checker: [
@@ -33,6 +39,7 @@ function findResources(here: string): Resources {
     ...(isSource ? {} : { writer: join(built, 'writer.cjs') }),
     seed: join(root, 'executor-seed'),
     wire: join(wire, 'executor.ts'),
+    commandServer: join(standing, 'server.ts'),
     packsRoot: root,
     packs: join(root, 'tasks'),
     simulator: isSource ? join(root, 'simulator/main.ts') : join(built, 'simulator.mjs'),

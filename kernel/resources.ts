@@ -15,6 +15,8 @@ export interface KernelResources {
   seed: string
   /** File whose text is written as wire.d.ts beside every revision. */
   wire: string
+  /** The program that runs commands inside a task sandbox, as text for Node. */
+  commandServer: string
   /** Folder that relative packs are looked up in, and the folder of bundled ones. */
   packsRoot: string
   packs: string

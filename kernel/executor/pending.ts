@@ -14,6 +14,7 @@ const pendingKinds: ReadonlySet<EventKind> = new Set<EventKind>([
   'revision.activation-failed',
   'revision.rolled-back',
   'tool.quarantined',
+  'job.ended',
   'budget.raised',
 ])
 

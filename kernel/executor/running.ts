@@ -15,12 +15,13 @@ import type { ModelStream } from './stream.ts'
 import type { Timings } from './timings.ts'
 
 type Files = Omit<BoxSpec, 'argv' | 'timeoutMs'>
+type CommandRunner = Pick<SandboxProvider, 'run'>
 
 /** Files of a task sandbox, read and written from inside its box: the kernel never opens such a path on the host. */
 export interface SandboxFiles {
   /** @throws KernelError `not-found`, `invalid` (a folder, a device). */
   readFile(
-    provider: SandboxProvider,
+    runner: CommandRunner,
     place: Files,
     path: string,
     offset?: number,
@@ -28,13 +29,13 @@ export interface SandboxFiles {
   ): Promise<SandboxReadResult>
   /** @throws KernelError `conflict` (the content is not what `expect` says), `invalid`, `forbidden`. */
   writeFile(
-    provider: SandboxProvider,
+    runner: CommandRunner,
     place: Files,
     path: string,
     text: string,
     expect?: SandboxWriteParams['expect'],
   ): Promise<{ hash: string }>
-  list(provider: SandboxProvider, place: Files, path: string): Promise<SandboxListResult>
+  list(runner: CommandRunner, place: Files, path: string): Promise<SandboxListResult>
 }
 
 export interface ExecutorParts {

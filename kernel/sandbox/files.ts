@@ -3,6 +3,9 @@ import { KernelError } from '../errors.ts'
 import type { SandboxListResult, SandboxReadResult, Sha256 } from '../wire/executor.ts'
 import type { BoxSpec, RunOutput, SandboxProvider } from './sandbox.ts'
 
+/** Whatever runs a command where the files are. */
+export type CommandRunner = Pick<SandboxProvider, 'run'>
+
 /**
  * Files of a task sandbox. Every access is a command in a box over the same folders: the host never opens a workspace
  * path, so a link in it leads no further than the box itself can see.
@@ -15,7 +18,7 @@ const entriesMax = 2000
 
 /** @throws KernelError `not-found`, `invalid` (a folder, a pipe, a bad path), `forbidden` (not readable). */
 export async function readFile(
-  provider: SandboxProvider,
+  provider: CommandRunner,
   place: FilePlace,
   path: string,
   offset = 0,
@@ -42,7 +45,7 @@ export async function readFile(
  * @throws KernelError `conflict` where `expect` does not hold, `invalid`, `forbidden`, `unavailable` (disk full).
  */
 export async function writeFile(
-  provider: SandboxProvider,
+  provider: CommandRunner,
   place: FilePlace,
   path: string,
   text: string,
@@ -61,7 +64,7 @@ export async function writeFile(
 }
 
 /** The entries of a folder, sorted by name. @throws KernelError `not-found`, `invalid` (no folder, or too many entries). */
-export async function list(provider: SandboxProvider, place: FilePlace, path: string): Promise<SandboxListResult> {
+export async function list(provider: CommandRunner, place: FilePlace, path: string): Promise<SandboxListResult> {
   const output = await runScript(provider, place, listScript, [checkedPath(path)], { outputBytes: 1024 * 1024 })
   raise(output, path)
   const records = output.stdout.toString('utf8').split('\0').slice(0, -1)
@@ -124,7 +127,7 @@ const listScript = `[ -e "$1" ] || exit 44
 find "$1/" -mindepth 1 -maxdepth 1 -printf '%y\\t%s\\t%f\\0'`
 
 function runScript(
-  provider: SandboxProvider,
+  provider: CommandRunner,
   place: FilePlace,
   script: string,
   parameters: string[],

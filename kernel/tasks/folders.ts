@@ -21,6 +21,8 @@ export interface TaskFolders {
   /** Sockets of the endpoints. */
   endpoints: string
   grading: string
+  /** Logs of running jobs; nothing mounts it. */
+  jobs: string
 }
 
 /** Uid and gid that boxes run as where the kernel is root; an ordinary user's boxes run as that user. */
@@ -52,6 +54,7 @@ export function taskFolders(boxesDir: string, task: string): TaskFolders {
     commands: join(base, 'commands'),
     endpoints: join(base, 'endpoints'),
     grading: join(base, 'grading'),
+    jobs: join(base, 'jobs'),
   }
 }
 

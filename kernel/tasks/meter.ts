@@ -159,6 +159,15 @@ export class Meter {
     return (await this.#world?.save().catch(() => null)) ?? null
   }
 
+  /** As `save`, for a snapshot: it throws where the world does not answer. */
+  async state(): Promise<string | null> {
+    return this.#world === null ? null : this.#openWorld().save()
+  }
+
+  async load(state: string): Promise<void> {
+    await this.#openWorld().load(state)
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#restarting?.catch(() => {})

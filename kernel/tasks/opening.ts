@@ -7,6 +7,7 @@ import type { Meter } from './meter.ts'
 import type { Pack } from './pack.ts'
 import { knownSpend, leftOpen, meterState } from './recovery.ts'
 import type { RunParts, RunSpec } from './run-parts.ts'
+import type { RunSandbox } from './task-sandbox.ts'
 
 /**
  * Lays what a new task needs, or takes up one that was started; then its model, its budget and its world.
@@ -16,6 +17,7 @@ export async function openRun(
   parts: RunParts,
   { task, agent, created, pack, started }: RunSpec,
   meter: Meter,
+  sandbox: RunSandbox,
   on: { box: () => TaskContext['box']; started: () => void },
 ): Promise<{
   pack: Pack
@@ -30,6 +32,7 @@ export async function openRun(
   if (!started) {
     kept = await createFolders(taskFolders(parts.boxesDir, task), pack)
     failpoint('task:folders-made')
+    await sandbox.open()
     await guardian.layPolicy(agent, on.box(), task)
     failpoint('task:before-started')
     const header = { actor: 'kernel', agent, task, run: 'task' } as const
@@ -39,6 +42,8 @@ export async function openRun(
     ])
     on.started()
     failpoint('task:started')
+  } else {
+    await sandbox.open()
   }
   const model = await parts.resolveModel(created.model, created.seed)
   const totals = await history.totals({ task })

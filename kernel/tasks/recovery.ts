@@ -1,5 +1,7 @@
+import { failpoint } from '../failpoints.ts'
 import type { History, ReadOptions } from '../history/history.ts'
 import { draft, type Event, type EventData, type EventDraft, type EventKind, type ModelChoice } from '../wire/events.ts'
+import { lostJobs } from './jobs.ts'
 import type { MeterState } from './meter.ts'
 import { closeModelCalls } from './open-model-calls.ts'
 
@@ -60,7 +62,10 @@ export async function closeOpenWork(
     const data = { outcome: 'interrupted', reason: 'the kernel ended in the middle of it', steps } as const
     drafts.push(draft('turn.ended', data, { ...headerOf(event), step: null }))
   }
+  drafts.push(...(await lostJobs(history, agent, task)))
+  failpoint('recovery:before-closed')
   if (drafts.length > 0) await history.append(drafts)
+  failpoint('recovery:after-closed')
   return { calls: calls.length, turns: turn === null ? 0 : 1, charged: asked.charged }
 }
 

@@ -13,8 +13,8 @@ import { Backoff, type Hold, holdNotice, holdNoticeId, Nap } from './hold.ts'
 import { Meter } from './meter.ts'
 import { openRun } from './opening.ts'
 import type { Pack } from './pack.ts'
-import { RunSandbox } from './task-sandbox.ts'
 import { drainMs, type Over, quitMs, type RunParts, type RunSpec, type RunState } from './run-parts.ts'
+import { RunSandbox } from './task-sandbox.ts'
 
 // Long because: the loop and the hand-over are one state machine; apart, their order could not be read.
 /** One running task: the loop of turns, and the hand-over from generation to generation. It ends by events, never by a throw. */

@@ -13,7 +13,9 @@ import { createRevisions } from '../revisions/tree.ts'
 import * as files from '../sandbox/files.ts'
 import { localProvider } from '../sandbox/local.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
+import { RunSandbox } from '../tasks/task-sandbox.ts'
 import { draft, type Event, type EventKind, type ModelChoice } from '../wire/events.ts'
+import { testStanding } from './standing.ts'
 
 const root = join(import.meta.dirname, '../..')
 export const testModel: ModelChoice = {
@@ -45,7 +47,12 @@ export interface TestExecutors {
 
 /** Executors over a real history and real boxes, with a model that answers from `model`. */
 export async function openTestExecutors(
-  options: { timings?: Partial<Timings>; model?: ScriptedModel; policy?: Partial<PolicyService> } = {},
+  options: {
+    timings?: Partial<Timings>
+    model?: ScriptedModel
+    policy?: Partial<PolicyService>
+    world?: { state(): Promise<string | null>; load(state: string): Promise<void> }
+  } = {},
 ): Promise<TestExecutors> {
   const open = await openTestHistory()
   const { history } = open
@@ -68,6 +75,7 @@ export async function openTestExecutors(
     timings: options.timings ?? {},
   })
   const steps = new Map<string, number>()
+  const sandboxes: RunSandbox[] = []
 
   const test: TestExecutors = {
     executors,
@@ -79,7 +87,14 @@ export async function openTestExecutors(
       const revision = await test.put(policy)
       const authorised = { revision, by: 'seed', proposal: null } as const
       await history.append([draft('revision.authorised', authorised, { actor: 'kernel', agent })])
-      const task = taskContext(boxesDir, instruction, () => {
+      const box = taskBox(boxesDir)
+      const sandbox = new RunSandbox(
+        { history, provider, clock: systemClock, standing: testStanding(provider) },
+        { agent, task: 'T-1', box, jobsDir: join(boxesDir, 'T-1.jobs'), world: options.world ?? noWorld },
+      )
+      sandboxes.push(sandbox)
+      await sandbox.open()
+      const task = taskContext(box, sandbox, instruction, () => {
         const used = steps.get(agent) ?? 0
         if (maxSteps !== undefined && used >= maxSteps) {
           throw new KernelError('over-budget', `the limit of ${maxSteps} steps is reached`, {
@@ -102,6 +117,7 @@ export async function openTestExecutors(
         .filter((kind) => !kind.startsWith('kernel.') && kind !== 'revision.authorised')
     },
     async close() {
+      await Promise.all(sandboxes.map((sandbox) => sandbox.close()))
       await executors.close()
       await provider.close()
       await open.close()
@@ -179,9 +195,20 @@ function scriptedGateway(calls: GatewayCall[], model: ScriptedModel): Gateway {
   }
 }
 
-function taskContext(boxesDir: string, instruction: unknown, nextStep: () => number): TaskContext {
-  const folder = join(boxesDir, 'T-1')
+const noWorld = { state: async () => null, load: async () => undefined }
+
+function taskBox(boxesDir: string): TaskContext['box'] {
+  const folder = join(boxesDir, 'T-1', 'root')
   mkdirSync(folder, { recursive: true })
+  return { label: 'T-1', mounts: { root: folder }, workdir: '/task' }
+}
+
+function taskContext(
+  box: TaskContext['box'],
+  sandbox: RunSandbox,
+  instruction: unknown,
+  nextStep: () => number,
+): TaskContext {
   const limits = { budgetNanoUsd: null, budgetTokens: null, maxSteps: null, maxMs: null }
   return {
     task: 'T-1',
@@ -200,7 +227,8 @@ function taskContext(boxesDir: string, instruction: unknown, nextStep: () => num
       limits,
     },
     model: testModel,
-    box: { label: 'T-1', mounts: { root: folder }, workdir: '/task' },
+    box,
+    sandbox,
     complete: async (summary) => ({ accepted: summary === 'done', message: 'measured' }),
     ask: async () => undefined,
     nextStep: async () => nextStep(),

@@ -10,6 +10,7 @@ import type {
   GenerationEnd,
   GenerationSpec,
   TaskContext,
+  TaskSandbox,
 } from '../executor/executor.ts'
 import { boot } from '../guardian/checks/boot.ts'
 import { scope } from '../guardian/checks/scope.ts'
@@ -288,6 +289,8 @@ export class StandInTask implements ActivationTarget {
       brief: { task: this.task, instruction: 'Work.', workdir: '/task', model, propose: true, limits },
       model: testModel,
       box: this.#box,
+      // The guardian asks nothing of it.
+      sandbox: {} as TaskSandbox,
       complete: async () => ({ accepted: false, message: 'not yet' }),
       ask: async () => undefined,
       nextStep: async () => 1,

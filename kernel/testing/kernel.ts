@@ -74,13 +74,15 @@ export function writePack(dir: string, { script, goal, toml = '', grader, enviro
 
 const names = ['sim-script', 'sim-novice', 'sim-apprentice']
 
-/** The simulator, as a process that ends with its stdin. */
-export function startSimulator(): Simulator & { stop(): void } {
+/** The simulator, as a process that ends with its stdin. @param args as its `main.ts` takes them. */
+export function startSimulator(...args: string[]): Simulator & { stop(): void } {
   let child: ChildProcess | null = null
   let serving: Promise<{ origin: string }> | null = null
   const start = () =>
     new Promise<{ origin: string }>((resolve, reject) => {
-      const started = spawn(process.execPath, [join(root, 'simulator/main.ts')], { stdio: ['pipe', 'pipe', 'inherit'] })
+      const started = spawn(process.execPath, [join(root, 'simulator/main.ts'), ...args], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      })
       child = started
       started.once('exit', (code) => reject(new Error(`the simulator ended (${code})`)))
       createInterface(started.stdout).once('line', (line) => resolve({ origin: new URL(JSON.parse(line).url).origin }))
@@ -117,6 +119,7 @@ export function testConfig(dataDir: string, simulator: Simulator): KernelConfig 
       ],
       seed: join(root, 'executor-seed'),
       wire: join(root, 'kernel/wire/executor.ts'),
+      commandServer: join(root, 'kernel/sandbox/standing/server.ts'),
       packsRoot,
       packs: packsRoot,
     },

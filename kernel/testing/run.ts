@@ -6,7 +6,7 @@ import type { ActivationTarget, FailureDecision, Guardian } from '../guardian/gu
 import { openTestHistory, type TestHistory } from '../history/fixture.ts'
 import type { BudgetState, Gateway } from '../models/models.ts'
 import { createNotices, type Notices } from '../notices.ts'
-import type { ProviderReport, SandboxProvider } from '../sandbox/sandbox.ts'
+import type { ProviderReport, SandboxProvider, StandingSandbox } from '../sandbox/sandbox.ts'
 import { createTasks, type TasksParts } from '../tasks/registry.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { draft, type Event, type EventKind } from '../wire/events.ts'
@@ -120,6 +120,8 @@ export async function openRunBench(behaviour: Behaviour): Promise<RunBench> {
     name: 'local',
     report: async () => bench.report,
     killAll: async () => 0,
+    open: async () => undefined,
+    snapshots: async () => [],
   } as unknown as SandboxProvider
   const gateway = {
     openBudget: (_task: string, state: RunBench['budgets'][number]) => void bench.budgets.push(state),
@@ -144,6 +146,8 @@ export async function openRunBench(behaviour: Behaviour): Promise<RunBench> {
   const assemble = async () => {
     bench.tasks = await createTasks({
       ...{ history: open.history, gateway, guardian, executors, provider, clock, notices: bench.notices, boxesDir },
+      // No command runs here.
+      standing: () => ({ rest: async () => undefined, close: async () => undefined }) as unknown as StandingSandbox,
       packsRoot: open.dataDir,
       turnLimits: { maxSteps: 50, maxMs: 60_000 },
       seed: async () => [],

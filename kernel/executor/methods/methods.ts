@@ -6,6 +6,7 @@ import { modelMethods } from './model.ts'
 import { policyMethods } from './policy.ts'
 import { reportMethods } from './report.ts'
 import { sandboxMethods } from './sandbox.ts'
+import { sandboxStateMethods } from './sandbox-state.ts'
 import { storageMethods } from './storage.ts'
 import { countRequest } from './stored.ts'
 import { taskMethods } from './task.ts'
@@ -36,6 +37,7 @@ export function methodsOf(running: Running, requireTurn: () => void): Methods {
     ...storageMethods(running),
     ...modelMethods(running),
     ...sandboxMethods(running),
+    ...sandboxStateMethods(running),
     ...policyMethods(running),
     ...taskMethods(running),
   }

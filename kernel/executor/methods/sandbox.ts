@@ -1,149 +1,120 @@
 import { KernelError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { RunOutput } from '../../sandbox/sandbox.ts'
-import { draft, type EventData } from '../../wire/events.ts'
-import type { SandboxExecResult } from '../../wire/executor.ts'
+import type { SandboxExecParams, SandboxExecResult } from '../../wire/executor.ts'
 import type { InboundCall, Methods } from '../channel.ts'
-import type { Running } from '../running.ts'
-import { excerpt, headOf } from '../text.ts'
+import type { Running, SandboxFiles } from '../running.ts'
+import { excerpt } from '../text.ts'
 import { channelLimits } from '../timings.ts'
+import { recorded } from './recorded.ts'
 import { countStored, hasRoom } from './stored.ts'
 
 const keptBytes = 16 * 1024 * 1024
-const whatBytes = 2048
+const foregroundMaxMs = 3_600_000
 /** As the sandbox ends a command that writes without end. */
 const runawayBytes = 64 * 1024 * 1024
-/** bash where the sandbox has one, else sh; the command is an argument and never part of this text. */
-const shell = 'if command -v bash >/dev/null 2>&1; then exec bash -c "$0"; else exec sh -c "$0"; fi'
-
-type Executed = EventData<'sandbox.executed'>
-
 export function sandboxMethods(
   running: Running,
-): Pick<
-  Methods,
-  | 'sandbox.exec'
-  | 'sandbox.read'
-  | 'sandbox.write'
-  | 'sandbox.list'
-  | 'sandbox.jobs'
-  | 'sandbox.logs'
-  | 'sandbox.kill'
-  | 'sandbox.snapshot'
-  | 'sandbox.restore'
-  | 'sandbox.snapshots'
-> {
-  const { files, history, provider } = running.parts
-  const { box } = running.spec.task
-  const { workdir: cwd, ...where } = box
-  const place = { ...where, profile: 'task', cwd } as const
+): Pick<Methods, 'sandbox.exec' | 'sandbox.read' | 'sandbox.write' | 'sandbox.list'> {
+  const { files } = running.parts
+  const { box, sandbox } = running.spec.task
+  const place = { profile: 'task', label: box.label, mounts: box.mounts, cwd: box.workdir } as const
+  // Files are reached by commands in the same box, so that a link leads no further than a command of the agent's.
+  const runner: Parameters<SandboxFiles['list']>[0] = {
+    run: ({ argv, timeoutMs = 30_000, cwd = '/' }, options) => sandbox.run({ argv, cwd, timeoutMs }, options),
+  }
   let commands = 0
 
-  /** Does one operation and records it under the tool call that it belongs to, however it ends. */
-  async function recorded<T>(
-    call: InboundCall,
-    op: Executed['op'],
-    what: string,
-    operation: () => Promise<T>,
-    facts: (result: T) => Partial<Executed>,
-  ): Promise<T> {
-    const owner = running.memory.calls.ownerOf(what)
-    call.what = `${owner?.name ?? op}: ${headOf(what, 200)}`
-    const header = running.place('kernel')
-    const from = running.parts.clock.monotonic()
-    let found: Partial<Executed> = {}
-    try {
-      const result = await operation()
-      found = facts(result)
-      return result
-    } finally {
-      running.memory.calls.used(owner?.call ?? null, from)
-      const event: Executed = {
-        op,
-        what: headOf(what, whatBytes),
-        call: owner?.call ?? null,
-        exitCode: null,
-        timedOut: false,
-        bytes: 0,
-        durationMs: running.parts.clock.monotonic() - from,
-        ...found,
-      }
-      await history.append([draft('sandbox.executed', event, header)])
+  async function inBackground(params: SandboxExecParams, call: InboundCall): Promise<SandboxExecResult> {
+    const { command, cwd = box.workdir, timeoutMs, stdin } = params
+    const job = await recorded(
+      running,
+      call,
+      'start',
+      command,
+      (owner) => {
+        const spec = { command, cwd, ...(timeoutMs && { timeoutMs }), ...(stdin !== undefined && { stdin }) }
+        return sandbox.startJob(spec, owner, running.place('kernel'))
+      },
+      () => ({}),
+    )
+    const nothing = { exitCode: null, signal: null, timedOut: false, stdout: '', stderr: '' }
+    return { ...nothing, stdoutBytes: 0, stderrBytes: 0, durationMs: 0, job }
+  }
+
+  async function inForeground(params: SandboxExecParams, call: InboundCall): Promise<SandboxExecResult> {
+    const { command, cwd = box.workdir, timeoutMs = 120_000, stdin = '', outputBytes = 16_384 } = params
+    if (timeoutMs > foregroundMaxMs)
+      throw new KernelError('invalid', `timeoutMs: at most ${foregroundMaxMs}; run longer commands in the background`)
+    const output = await recorded(
+      running,
+      call,
+      'exec',
+      command,
+      () => sandbox.run({ command, cwd, timeoutMs }, { stdin, outputBytes: keptBytes, signal: call.signal }),
+      (ended) => ({
+        exitCode: ended.exitCode,
+        timedOut: ended.timedOut,
+        bytes: ended.stdoutBytes + ended.stderrBytes,
+      }),
+    )
+    const stdout = await shown(running, output.stdout, output.stdoutBytes, outputBytes)
+    const stderr = await shown(running, output.stderr, output.stderrBytes, outputBytes)
+    const result: SandboxExecResult = {
+      exitCode: output.exitCode,
+      signal: output.signal,
+      timedOut: output.timedOut,
+      stdout: stdout.text,
+      stderr: stderr.text + endNote(output),
+      stdoutBytes: output.stdoutBytes,
+      stderrBytes: output.stderrBytes,
+      durationMs: output.durationMs,
     }
+    if (stdout.blob !== null) result.stdoutBlob = stdout.blob
+    if (stderr.blob !== null) result.stderrBlob = stderr.blob
+    return result
   }
 
   return {
-    async 'sandbox.exec'({ command, cwd, timeoutMs = 120_000, stdin, outputBytes = 16_384 }, call) {
+    async 'sandbox.exec'(params, call) {
       if (commands >= channelLimits.commands) {
         throw new KernelError('unavailable', `${commands} commands run already; wait for one to end`)
       }
       commands += 1
       try {
         failpoint('tool:before-exec')
-        const output = await recorded(
-          call,
-          'exec',
-          command,
-          () =>
-            provider.run(
-              { ...place, argv: ['/bin/sh', '-c', shell, command], cwd: cwd ?? box.workdir, timeoutMs },
-              { stdin: stdin ?? '', outputBytes: keptBytes, signal: call.signal },
-            ),
-          (ended) => ({
-            exitCode: ended.exitCode,
-            timedOut: ended.timedOut,
-            bytes: ended.stdoutBytes + ended.stderrBytes,
-          }),
-        )
-        const stdout = await shown(running, output.stdout, output.stdoutBytes, outputBytes)
-        const stderr = await shown(running, output.stderr, output.stderrBytes, outputBytes)
-        const result: SandboxExecResult = {
-          exitCode: output.exitCode,
-          signal: output.signal,
-          timedOut: output.timedOut,
-          stdout: stdout.text,
-          stderr: stderr.text + endNote(output),
-          stdoutBytes: output.stdoutBytes,
-          stderrBytes: output.stderrBytes,
-          durationMs: output.durationMs,
-        }
-        if (stdout.blob !== null) result.stdoutBlob = stdout.blob
-        if (stderr.blob !== null) result.stderrBlob = stderr.blob
-        return result
+        return await (params.background === true ? inBackground(params, call) : inForeground(params, call))
       } finally {
         commands -= 1
       }
     },
     'sandbox.read': ({ path, offset, length }, call) =>
       recorded(
+        running,
         call,
         'read',
         path,
-        () => files.readFile(provider, place, path, offset, length),
+        () => files.readFile(runner, place, path, offset, length),
         (result) => ({ bytes: Buffer.byteLength(result.text) }),
       ),
     'sandbox.write': ({ path, text, expect }, call) =>
       recorded(
+        running,
         call,
         'write',
         path,
-        () => files.writeFile(provider, place, path, text, expect),
+        () => files.writeFile(runner, place, path, text, expect),
         () => ({ bytes: Buffer.byteLength(text) }),
       ),
     'sandbox.list': ({ path }, call) =>
       recorded(
+        running,
         call,
         'list',
         path,
-        () => files.list(provider, place, path),
+        () => files.list(runner, place, path),
         (result) => ({ bytes: result.entries.length }),
       ),
-    'sandbox.jobs': refuseJobs,
-    'sandbox.logs': refuseJobs,
-    'sandbox.kill': refuseJobs,
-    'sandbox.snapshot': refuseSnapshots,
-    'sandbox.restore': refuseSnapshots,
-    'sandbox.snapshots': refuseSnapshots,
   }
 }
 
@@ -174,12 +145,4 @@ async function shown(
   const blob = await history.putBlob(kept)
   await history.grantBlob(running.spec.agent, blob)
   return { text: cut.text, blob }
-}
-
-async function refuseSnapshots(): Promise<never> {
-  throw new KernelError('unavailable', 'this host has no snapshots of the task sandbox; copy the files that you need')
-}
-
-async function refuseJobs(): Promise<never> {
-  throw new KernelError('unavailable', 'this host has no background jobs')
 }

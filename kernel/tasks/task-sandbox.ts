@@ -1,0 +1,100 @@
+import type { Clock } from '../clock.ts'
+import type { EventPlace, JobCommand, TaskContext, TaskSandbox } from '../executor/executor.ts'
+import type { History } from '../history/history.ts'
+import type {
+  BoxSpec,
+  CommandSpec,
+  RunOptions,
+  RunOutput,
+  SandboxProvider,
+  StandingSandbox,
+  TaskPlace,
+} from '../sandbox/sandbox.ts'
+import type { SandboxJob, SandboxLogsParams, SandboxLogsResult, SnapshotRef } from '../wire/executor.ts'
+import { Jobs } from './jobs.ts'
+import { Snapshots } from './snapshots.ts'
+
+export interface TaskSandboxParts {
+  history: History
+  clock: Clock
+  provider: SandboxProvider
+  /** Opens the box that stays, at the first command. */
+  standing: (place: Omit<BoxSpec, 'argv'>) => StandingSandbox
+}
+
+export interface TaskSandboxSpec {
+  agent: string
+  task: string
+  box: TaskContext['box']
+  jobsDir: string
+  world: ConstructorParameters<typeof Snapshots>[0]['world']
+}
+
+/** The sandbox of one running task: its commands, jobs and snapshots. */
+export class RunSandbox implements TaskSandbox {
+  readonly place: TaskPlace
+  readonly #parts: TaskSandboxParts
+  readonly #standing: StandingSandbox
+  readonly #jobs: Jobs
+  readonly #snapshots: Snapshots
+
+  constructor(parts: TaskSandboxParts, { agent, task, box, jobsDir, world }: TaskSandboxSpec) {
+    const { history, clock, provider } = parts
+    const { workdir: _, ...place } = box
+    this.#parts = parts
+    this.place = place
+    this.#standing = parts.standing({ ...place, profile: 'task' })
+    this.#jobs = new Jobs({ history, clock, standing: this.#standing, agent, task, dir: jobsDir })
+    this.#snapshots = new Snapshots({ history, provider, place, agent, task, world })
+  }
+
+  /** Makes the sandbox or takes it up; ends what a kill left half done. */
+  async open(): Promise<void> {
+    await this.#parts.provider.open(this.place)
+    await this.#jobs.open()
+    await this.#snapshots.open()
+  }
+
+  run(command: CommandSpec, options?: RunOptions): Promise<RunOutput> {
+    return this.#standing.run(command, options)
+  }
+
+  startJob(command: JobCommand, call: string | null, place: EventPlace): Promise<string> {
+    return this.#jobs.start(command, call, place)
+  }
+
+  jobs(): SandboxJob[] {
+    return this.#jobs.list()
+  }
+
+  logs(params: SandboxLogsParams, signal: AbortSignal): Promise<SandboxLogsResult> {
+    return this.#jobs.logs(params, signal)
+  }
+
+  killJob(job: string): Promise<SandboxJob> {
+    return this.#jobs.kill(job)
+  }
+
+  snapshot(name: string, place: EventPlace): Promise<SnapshotRef> {
+    return this.#snapshots.take(name, place)
+  }
+
+  restore(name: string, place: EventPlace): Promise<void> {
+    return this.#snapshots.restore(name, place, () => this.rest())
+  }
+
+  snapshots(): Promise<SnapshotRef[]> {
+    return this.#snapshots.list()
+  }
+
+  /** Ends the jobs, and the box; the next command starts it anew. */
+  async rest(): Promise<void> {
+    await this.#jobs.end()
+    await this.#standing.rest()
+  }
+
+  async close(): Promise<void> {
+    await this.#jobs.end()
+    await this.#standing.close()
+  }
+}
