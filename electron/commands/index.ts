@@ -1,4 +1,6 @@
+import { budget } from './budget.ts'
 import type { Command } from './command.ts'
+import { key } from './credentials.ts'
 import { doctor } from './doctor.ts'
 import { history, report, verify } from './history.ts'
 import { approve, proposals, propose, reject, revisions, rollback } from './proposals.ts'
@@ -24,10 +26,12 @@ export const commands: Readonly<Record<string, Command>> = {
   stop,
   steer,
   answer,
+  budget,
   packs,
   history,
   verify,
   report,
+  key,
   doctor,
 }
 
@@ -41,7 +45,7 @@ export function usage(): string {
     '',
     ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
     '',
-    'Every command takes --data DIR (default: exodesk in the place for application data) and --json (one object, or one a line).',
+    'Every command takes --data DIR (default: the folder exodesk, in the place for application data) and --json (one object, or one a line).',
     'It speaks to the Exodesk that runs on that directory, and opens it itself only where none does.',
     '"exodesk COMMAND --help" tells more. Exit codes: 0 done, 1 the thing asked about does not hold, 2 bad arguments, 3 cannot run here.',
     '',

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { RunRequest } from '../../kernel/wire/operator.ts'
 import { BadArguments, type Command, Ended, exitCode, nanoUsd, oneOf, parseCommand, wholeNumber } from './command.ts'
+import { unlockKeys } from './credentials.ts'
 import { type OpenDesk, openDesk } from './desk.ts'
 import { followTask } from './follow-task.ts'
 import { note } from './text.ts'
@@ -11,6 +12,8 @@ const options = {
   model: { type: 'string' },
   'base-url': { type: 'string' },
   'key-env': { type: 'string' },
+  api: { type: 'string' },
+  key: { type: 'string' },
   sandbox: { type: 'string' },
   approve: { type: 'string' },
   propose: { type: 'string' },
@@ -23,13 +26,15 @@ const options = {
 } as const
 
 export const run: Command = {
-  synopsis: 'PACK [--agent A] [--model NAME [--base-url URL] [--key-env VAR]] [--sandbox docker|local]',
+  synopsis: 'PACK [--agent A] [--model NAME [--base-url URL] [--key NAME|--key-env VAR]] [--sandbox docker|local]',
   summary: 'run a task and follow it to its end',
   notes: [
     '    [--approve none|rules|all] [--propose on|off] [--budget USD] [--budget-tokens N] [--max-steps N] [--seed N] [--unattended]',
     '    [--allow-endpoint NAME[=ADDRESS] …]',
+    '    [--api responses|chat]',
     'PACK is a folder here, or one that ships with Exodesk ("exodesk packs" lists them).',
-    'Defaults: --model sim-apprentice (offline, no key), --approve none, --propose on, --seed 0.',
+    'Defaults: --model sim-apprentice (offline, no key), --api responses, --approve none, --propose on, --seed 0.',
+    '--api chat is for servers that speak Chat Completions alone: OpenRouter, Ollama, vLLM, llama.cpp, LM Studio.',
     'A pack that asks for a service of this machine is run only with --allow-endpoint NAME for each ("exodesk packs" shows them).',
     '--approve all with a model that is not simulated needs --unattended.',
     'Progress goes to stdout; with --json to stderr, and stdout gets one object at the end.',
@@ -42,6 +47,7 @@ export const run: Command = {
     try {
       await tellWhatGoesOn(open)
       await requireModel(open, request)
+      if (request.credential !== undefined) await unlockKeys(open.desk)
       const started = await open.desk.tasks.run(request).catch((error: Error & { code?: string }) => {
         // The pack is an argument: one that is not there is a wrong one.
         throw error.code === 'not-found' ? new Ended(exitCode.badArguments, error.message) : error
@@ -64,14 +70,18 @@ export function runRequest(pack: string, values: Values): RunRequest {
   }
   const budget = text('budget')
   const propose = oneOf('--propose', text('propose'), ['on', 'off'])
-  if (text('model') === undefined && (text('base-url') !== undefined || text('key-env') !== undefined))
-    throw new BadArguments('--base-url and --key-env need --model NAME')
+  if (text('model') === undefined && (text('base-url') ?? text('key-env') ?? text('key')) !== undefined)
+    throw new BadArguments('--base-url, --key-env and --key need --model NAME')
+  if (text('key') !== undefined && text('key-env') !== undefined)
+    throw new BadArguments('--key and --key-env both name a key: give one')
   const request: { [K in keyof RunRequest]: RunRequest[K] | undefined } = {
     pack: packPath(pack),
     agent: text('agent'),
     model: text('model'),
     baseUrl: text('base-url'),
     keyEnv: text('key-env'),
+    api: oneOf('--api', text('api'), ['responses', 'chat']),
+    credential: text('key'),
     sandbox: oneOf('--sandbox', text('sandbox'), ['docker', 'local']),
     approve: oneOf('--approve', text('approve'), ['none', 'rules', 'all']),
     propose: propose === undefined ? undefined : propose === 'on',

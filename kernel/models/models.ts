@@ -116,8 +116,8 @@ export interface SharedBudgets {
   accountsOf(agent: string): Promise<readonly Account[]>
   /** Every budget that is set, and the day's in any case. */
   list(): Promise<SharedBudget[]>
-  /** @param agent null: the day's. @throws KernelError `not-found`. */
-  set(agent: string | null, limits: SharedLimits): Promise<number>
+  /** @param agent null: the day's. @param limits those left out stay as they are. @throws KernelError `not-found`, `invalid`. */
+  set(agent: string | null, limits: { [K in keyof SharedLimits]?: SharedLimits[K] | undefined }): Promise<number>
   /** Resolves when a call of this agent that needs so much could begin, or when `signal` aborts. */
   whenRoom(agent: string, needed: Amount, signal: AbortSignal): Promise<void>
 }

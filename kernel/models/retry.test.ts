@@ -35,5 +35,6 @@ describe('another attempt', () => {
     expect(isTransient(error(429, 'insufficient_quota'))).toBe(false)
     expect(isTransient(error(null, 'deadline'))).toBe(false)
     expect(isTransient(error(null, 'server_error'))).toBe(true)
+    expect([isTransient(error(null, '502')), isTransient(error(null, '400'))]).toEqual([true, false])
   })
 })

@@ -14,6 +14,8 @@ const finalCodes = new Set(['insufficient_quota', 'billing_not_active', 'billing
 export function isTransient(error: UpstreamError): boolean {
   if (error.code !== null && finalCodes.has(error.code)) return false
   if (error.httpStatus !== null) return retryableStatus(error.httpStatus)
+  // Some say the status there as a number.
+  if (error.code !== null && /^\d{3}$/.test(error.code)) return retryableStatus(Number(error.code))
   return error.code === null || retryableCodes.has(error.code)
 }
 

@@ -93,11 +93,14 @@ export async function openSharedBudgets(parts: SharedParts): Promise<SharedBudge
         spentTokens: found.spentTokens,
       }))
     },
-    async set(agent, { nanoUsd, tokens }) {
+    async set(agent, given) {
+      if (given.nanoUsd === undefined && given.tokens === undefined)
+        throw new KernelError('invalid', 'say which limit is set: USD, tokens, or both')
       if (agent !== null && (await history.read({ agent }, { limit: 1 })).events.length === 0)
         throw new KernelError('not-found', `there is no agent ${agent}: "exodesk tasks" names those there are`)
       const root = agent === null ? '' : await history.lineageRoot(agent)
       const found = await account(root)
+      const { nanoUsd = found.limitNanoUsd, tokens = found.limitTokens } = given
       const scope = agent === null ? 'day' : 'agent'
       const data = { scope, agent: agent === null ? null : root, nanoUsd, tokens } as const
       const [event] = await history.append([draft('budget.set', data, { actor: 'operator' })])

@@ -22,8 +22,14 @@ export type BudgetRow = z.infer<typeof budgetSchema>
 export const budgetsContract = {
   /** The day's, and those of agents that have one. */
   get: oc.output(z.array(budgetSchema)),
-  /** In force at once, for calls to come. `agent` null: the day's. */
+  /** In force at once, for calls to come. `agent` null: the day's. A limit that is left out stays as it is. */
   set: oc
-    .input(z.strictObject({ agent: agentName.nullable(), nanoUsd: count.nullable(), tokens: count.nullable() }))
+    .input(
+      z.strictObject({
+        agent: agentName.nullable(),
+        nanoUsd: count.nullable().optional(),
+        tokens: count.nullable().optional(),
+      }),
+    )
     .output(z.object({ seq: count })),
 }
