@@ -1,11 +1,20 @@
+import { hint } from './command-name.ts'
 import { BadArguments, Ended, type ExitCode, exitCode } from './commands/command.ts'
 import { commands, commandsToCome, usage, usageOf } from './commands/index.ts'
 import { inertLines } from './commands/text.ts'
 import { version } from './resources.ts'
 
-// A reader that has seen enough (`… | head`) ends the command: that is no error of its.
+// A reader that has seen enough (`… | head`) ends the command: that is no error of its own.
+let isRead = true
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(exitCode.done)
+  if (!isRead) return
+  isRead = false
+  if (error.code === 'EPIPE') {
+    // A task that is followed is left in order, as on a SIGTERM; anything else has nothing to lose.
+    if (process.listenerCount('SIGTERM') > 0) process.emit('SIGTERM')
+    else process.exit(exitCode.done)
+    return
+  }
   complain(`exodesk: its output cannot be written: ${error.message}`, exitCode.cannotRun)
   process.exit(exitCode.cannotRun)
 })
@@ -19,14 +28,14 @@ void main(process.argv.slice(2)).then((code) => {
 async function main([name, ...args]: string[]): Promise<ExitCode> {
   if (name === '--version') return print(`${version()}\n`)
   if (name === undefined || name === '--help' || name === 'help') {
-    ;(name === undefined ? process.stderr : process.stdout).write(usage())
+    ;(name === undefined ? process.stderr : process.stdout).write(hint(usage()))
     return name === undefined ? exitCode.badArguments : exitCode.done
   }
   if (commandsToCome.includes(name)) return complain(`exodesk ${name} is not in this version.`, exitCode.cannotRun)
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command === undefined)
     return complain(`There is no command ${JSON.stringify(name)}.\n\n${usage()}`, exitCode.badArguments)
-  if (args.includes('--help')) return print(usageOf(name, command))
+  if (args.includes('--help')) return print(hint(usageOf(name, command)))
   try {
     return await command.run(args)
   } catch (error) {
@@ -43,7 +52,7 @@ function print(text: string): ExitCode {
 
 function complain(text: string, code: ExitCode): ExitCode {
   // An error may quote an agent, a world or a pack.
-  process.stderr.write(`${inertLines(text.trimEnd())}\n`)
+  process.stderr.write(`${hint(inertLines(text.trimEnd()))}\n`)
   return code
 }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { makeDataDir } from './data-dir.ts'
+import { fileSystemProblem, makeDataDir } from './data-dir.ts'
 
 const base = mkdtempSync(join(tmpdir(), 'exodesk-data-dir-'))
 afterAll(() => rmSync(base, { recursive: true, force: true }))
@@ -13,6 +13,22 @@ describe('the data directory', () => {
     makeDataDir(dir)
     makeDataDir(dir)
     expect(statSync(dir).mode & 0o777).toBe(0o700)
+  })
+
+  it.each([
+    ['NFS', 0x6969],
+    ['SMB', 0xff534d42],
+    ['SMB', 0xff534d42 | 0],
+    ['9P', 0x01021997],
+  ])('on a network file system is refused, with its name: %s', (name, type) => {
+    const large = { bavail: 1e9, bsize: 4096 }
+    expect(fileSystemProblem({ type, ...large })).toContain(`a network file system (${name})`)
+    for (const local of [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630])
+      expect(fileSystemProblem({ type: local, ...large })).toBeNull()
+  })
+
+  it('on a disk with little room is refused, with how much there is', () => {
+    expect(fileSystemProblem({ type: 0xef53, bavail: 1024, bsize: 4096 })).toContain('only 4 MB are free')
   })
 
   const bad: [string, (file: string) => string][] = [

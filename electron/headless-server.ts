@@ -1,11 +1,13 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { hint } from './command-name.ts'
 import { type DeskFile, plain, readDeskFile, securityHeaders } from './desk-files.ts'
 import type { Standing } from './operator-socket.ts'
 
-const usedUp = `This page of Exodesk is not open to this browser: the link was used already, or is of an earlier start.
-Run "npm start" (or "exodesk serve") again, also while Exodesk runs: it prints a fresh link.`
+const usedUp =
+  hint(`This page of Exodesk is not open to this browser: the link was used already, or is of an earlier start.
+Run "npm start" (or "exodesk serve") again, also while Exodesk runs: it prints a fresh link.`)
 
 export interface HeadlessDesk {
   /** A new URL that opens the desk once: the token in it is spent by the first visit. Earlier ones that were not used stay good. */

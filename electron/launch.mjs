@@ -14,7 +14,8 @@ export function buildIfStale() {
 
 /** Runs a program in place of this one: its streams and exit code are ours, and a stop signal is passed on. */
 export function become(command, args) {
-  const child = spawn(command, args, { cwd: root, stdio: 'inherit' })
+  const env = { ...process.env, EXODESK_COMMAND: 'npm run -s exodesk --' }
+  const child = spawn(command, args, { cwd: root, stdio: 'inherit', env })
   // A terminal's Ctrl-C reaches the child by itself; it decides what that means.
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => child.kill('SIGTERM'))

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { hint } from './command-name.ts'
 import { serveHeadless } from './headless-server.ts'
 import type { Host } from './host.ts'
 import { findRunningHost, type RunningHost } from './host-client.ts'
@@ -33,12 +34,12 @@ export async function serve({ dataDir, port, json = false }: ServeOptions): Prom
     const { openHost } = await import('./host.ts')
     host = await openHost('headless', dataDir, { openDesk: () => answer() })
   } catch (error) {
-    process.stderr.write(`Exodesk cannot run: ${(error as Error).message}\n`)
+    process.stderr.write(`Exodesk cannot run: ${hint((error as Error).message)}\n`)
     return 3
   }
-  const desk = await serveHeadless(folder, port).catch(async (error: Error) => {
+  const desk = await serveHeadless(folder, port).catch(async (error: NodeJS.ErrnoException) => {
     await host.close()
-    process.stderr.write(`The desk cannot be served on port ${port}: ${error.message}\n`)
+    process.stderr.write(`${portProblem(port, error)}\n`)
     return null
   })
   if (desk === null) return 3
@@ -75,6 +76,16 @@ async function askForDesk(running: RunningHost, dataDir: string, json: boolean):
     `${dataDir} is held by a ${host} Exodesk (process ${pid}) that serves no desk: ${answer.none}. Stop it, or use another --data.\n`,
   )
   return 3
+}
+
+function portProblem(port: number, { code, message }: NodeJS.ErrnoException): string {
+  const why =
+    code === 'EADDRINUSE'
+      ? 'another program listens there'
+      : code === 'EACCES'
+        ? 'this user may not listen there (below 1024 only root may)'
+        : message
+  return `The desk cannot be served on port ${port}: ${why}. Choose another with --port, or leave it out for one that is free`
 }
 
 function printUrl(url: string, json: boolean): void {

@@ -1,4 +1,5 @@
 import type { EventRow, TaskSummary } from '../../kernel/wire/operator.ts'
+import { hint } from '../command-name.ts'
 import { Ended, type ExitCode, exitCode } from './command.ts'
 import type { OpenDesk } from './desk.ts'
 import { type RunResult, resultLines, runResult } from './outcome.ts'
@@ -48,9 +49,9 @@ export async function followTask(open: OpenDesk, followed: Followed): Promise<Ex
     if (json) sayJson(result)
     else for (const line of resultLines(result, last)) say(line)
     const data = followed.dataDir === undefined ? '' : ` --data ${followed.dataDir}`
-    if (last.outcome === null) note(`${task} is kept. Go on with: exodesk resume ${task}${data}`)
+    if (last.outcome === null) note(hint(`${task} is kept. Go on with: exodesk resume ${task}${data}`))
     const isWaiting = result.proposals.made > 0 && (await desk.proposals.list({ agent, waiting: true })).length > 0
-    if (isWaiting) note(`A proposal waits for a verdict: exodesk proposals --agent ${agent}${data}`)
+    if (isWaiting) note(hint(`A proposal waits for a verdict: exodesk proposals --agent ${agent}${data}`))
     return codeOf(result.outcome)
   } finally {
     ending.abort()

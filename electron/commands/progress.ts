@@ -1,5 +1,6 @@
 import type { EventData, EventKind } from '../../kernel/wire/events.ts'
 import type { EventRow, TaskSummary } from '../../kernel/wire/operator.ts'
+import { hint } from '../command-name.ts'
 import { dollars, inert, percent, short } from './text.ts'
 
 /** Steps between two lines about steps, whatever time has passed. */
@@ -96,7 +97,7 @@ function tell(event: EventRow, agent: string): string | null {
   if (is(event, 'task.paused')) return `${task} pauses at the next safe point: ${inert(event.data.reason)}`
   if (is(event, 'task.resumed')) return `${task} goes on.`
   if (is(event, 'task.asked'))
-    return `${task} asks: "${inert(event.data.question, 1000)}"\n  answer with: exodesk answer ${task} TEXT`
+    return `${task} asks: "${inert(event.data.question, 1000)}"\n  ${hint(`answer with: exodesk answer ${task} TEXT`)}`
   if (is(event, 'task.graded') && event.data.error !== null)
     return `${task} could not be graded: ${inert(event.data.error)}`
   if (is(event, 'budget.reached'))
@@ -121,7 +122,7 @@ function tellPolicy(event: EventRow, agent: string): string | null {
   if (is(event, 'proposal.checked') && event.data.verdict !== 'pass')
     return `${event.data.proposal} check ${event.data.check}: ${event.data.verdict}: ${inert(event.data.summary)}`
   if (is(event, 'proposal.readied'))
-    return `${event.data.proposal} is ready for a verdict, risk ${event.data.risk}. Read it: exodesk proposals ${agent} ${event.data.proposal}`
+    return `${event.data.proposal} is ready for a verdict, risk ${event.data.risk}. ${hint(`Read it: exodesk proposals ${agent} ${event.data.proposal}`)}`
   if (is(event, 'proposal.reviewed')) {
     const { proposal, verdict, by, reason } = event.data
     return `${proposal} ${verdict} by ${by === 'flag' ? "this run's flag" : `the ${by}`}${reason === '' ? '' : `: ${inert(reason)}`}`

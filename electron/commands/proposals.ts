@@ -1,4 +1,5 @@
 import type { ProposalDetail, ProposalSummary } from '../../kernel/wire/operator.ts'
+import { hint } from '../command-name.ts'
 import type { Desk } from '../host-client.ts'
 import { BadArguments, type Command, Ended, type ExitCode, exitCode, parseCommand } from './command.ts'
 import { type OpenDesk, openDesk } from './desk.ts'
@@ -36,7 +37,7 @@ export const propose: Command = {
         say(`${made.proposal} of ${agent} is ${state} (revision ${short(made.revision)})`)
         for (const line of checkLines(checks)) say(line)
         if (made.note !== undefined) say(`It is ${inert(made.note, 1000)}.`)
-        if (state === 'ready') say(`Approve it with: exodesk approve ${agent} ${made.proposal}`)
+        if (state === 'ready') say(hint(`Approve it with: exodesk approve ${agent} ${made.proposal}`))
       }
       return state === 'failed-checks' ? exitCode.doesNotHold : exitCode.done
     })
@@ -145,7 +146,7 @@ export const rollback: Command = {
       if (json) sayJson({ agent, ...done, before: preview.from.revision })
       else
         say(
-          `r${done.activation} is active: ${done.revision} (event ${done.seq}). Undo with: exodesk rollback ${agent} r${preview.from.activation}`,
+          `r${done.activation} is active: ${done.revision} (event ${done.seq}). ${hint(`Undo with: exodesk rollback ${agent} r${preview.from.activation}`)}`,
         )
       return exitCode.done
     })

@@ -1,6 +1,8 @@
 import type { TaskSummary } from '../../kernel/wire/operator.ts'
+import { hint } from '../command-name.ts'
 import type { Desk } from '../host-client.ts'
 import { BadArguments, type Command, Ended, type ExitCode, exitCode, parseCommand } from './command.ts'
+import { unlockKeys } from './credentials.ts'
 import { type OpenDesk, openDesk, openRunningDesk } from './desk.ts'
 import { followTask, untilStill } from './follow-task.ts'
 import { amount } from './progress.ts'
@@ -17,11 +19,11 @@ export const tasks: Command = {
       const all = await desk.tasks.list()
       const rows = all.filter((task) => values.agent === undefined || task.agent === values.agent)
       if (json) for (const row of rows) sayJson(row)
-      else if (rows.length === 0) say('There are no tasks yet: exodesk run tasks/hollowmere/skills')
+      else if (rows.length === 0) say(hint('There are no tasks yet: exodesk run tasks/hollowmere/skills'))
       else {
         say(taskTable(rows))
         if (isOwn && rows.some((task) => task.state === 'interrupted'))
-          note('Interrupted tasks go on when a host starts: exodesk resume TASK, exodesk serve, or the desk.')
+          note(hint('Interrupted tasks go on when a host starts: exodesk resume TASK, exodesk serve, or the desk.'))
       }
       return exitCode.done
     })
@@ -88,7 +90,11 @@ export const resume: Command = {
     return withDesk(await openDesk(dataDir, { proceed: true }), async (open) => {
       const { desk, isOwn } = open
       // In a host that was opened just now, a task first takes up its box and its world.
-      const before = await once(desk, task, (state) => state !== 'starting')
+      let before = await once(desk, task, (state) => state !== 'starting')
+      if (before.state === 'interrupted' && before.model.credential !== undefined) {
+        await unlockKeys(desk)
+        before = await once(desk, task, (state) => state !== 'starting')
+      }
       if (before.state === 'finished')
         throw new Ended(
           exitCode.doesNotHold,
