@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { app, BrowserWindow, dialog, Menu, powerMonitor, session, type WebContents } from 'electron'
+import { app, BrowserWindow, dialog, Menu, powerMonitor, safeStorage, session, type WebContents } from 'electron'
 import { dataDirOf } from './data-dir.ts'
 import { type Host, openHost } from './host.ts'
 import { findRunningHost } from './host-client.ts'
+import { keychainSealer } from './keychain.ts'
 import { serveOperatorPort } from './operator-port.ts'
 import { isDesk, registerScheme, serveScheme } from './scheme.ts'
 import { openDeskWindow } from './window.ts'
@@ -39,6 +40,7 @@ async function start(): Promise<void> {
   const folder = join(import.meta.dirname, 'renderer')
   if (!existsSync(folder)) throw new Error(`${folder} is missing: run "npm run build"`)
   host = await openHost('desktop', dataDir, {
+    sealers: [keychainSealer(safeStorage)],
     openDesk() {
       showDesk()
       return { shown: true }

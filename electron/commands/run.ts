@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import type { RunRequest } from '../../kernel/wire/operator.ts'
 import { BadArguments, type Command, Ended, exitCode, nanoUsd, oneOf, parseCommand, wholeNumber } from './command.ts'
 import { unlockKeys } from './credentials.ts'
+import { unlockKeys } from './credentials.ts'
 import { type OpenDesk, openDesk } from './desk.ts'
 import { followTask } from './follow-task.ts'
 import { note } from './text.ts'
@@ -12,6 +13,7 @@ const options = {
   model: { type: 'string' },
   'base-url': { type: 'string' },
   'key-env': { type: 'string' },
+  key: { type: 'string' },
   api: { type: 'string' },
   key: { type: 'string' },
   sandbox: { type: 'string' },
@@ -48,6 +50,7 @@ export const run: Command = {
       await tellWhatGoesOn(open)
       await requireModel(open, request)
       if (request.credential !== undefined) await unlockKeys(open.desk)
+      if (request.credential !== undefined) await unlockKeys(open.desk)
       const started = await open.desk.tasks.run(request).catch((error: Error & { code?: string }) => {
         // The pack is an argument: one that is not there is a wrong one.
         throw error.code === 'not-found' ? new Ended(exitCode.badArguments, error.message) : error
@@ -80,6 +83,7 @@ export function runRequest(pack: string, values: Values): RunRequest {
     model: text('model'),
     baseUrl: text('base-url'),
     keyEnv: text('key-env'),
+    credential: text('key'),
     api: oneOf('--api', text('api'), ['responses', 'chat']),
     credential: text('key'),
     sandbox: oneOf('--sandbox', text('sandbox'), ['docker', 'local']),
