@@ -1,3 +1,4 @@
+import { failpoint } from '../failpoints.ts'
 import { draft, type EventDraft } from '../wire/events.ts'
 import type { Check, CheckOutcome } from './checks/check.ts'
 import { type Core, unless } from './core.ts'
@@ -76,6 +77,7 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
   ): Promise<void> {
     await ledger.locked(agent, async () => {
       if (!isChecking(agent, proposal)) return
+      failpoint('check:before-checked')
       await history.append([
         draft(
           'proposal.checked',
@@ -92,6 +94,7 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
     const { risk, reasons } = riskOf(await revisions.read(base), await revisions.read(revision))
     await ledger.locked(agent, async () => {
       if (!isChecking(agent, proposal)) return
+      failpoint('check:before-readied')
       await history.append([
         draft('proposal.readied', { proposal, risk, reasons }, { actor: 'kernel', agent, task, run: 'check' }),
       ])

@@ -65,12 +65,7 @@ export interface Guardian extends PolicyService {
   /** Lays /policy for a new task from the active revision; remembers the base. */
   layPolicy(agent: string, box: TaskContext['box'], task: string): Promise<void>
 
-  submit(
-    agent: string,
-    files: readonly TreeFile[],
-    why: string,
-    claim: string,
-  ): Promise<PolicyProposeResult>
+  submit(agent: string, files: readonly TreeFile[], why: string, claim: string): Promise<PolicyProposeResult>
   list(filter: { agent?: string; waiting?: boolean }): Promise<ProposalSummary[]>
   get(agent: string, proposal: string): Promise<ProposalDetail>
   file(agent: string, proposal: string, path: string): Promise<{ before: string | null; after: string | null }>

@@ -1,4 +1,5 @@
 import { KernelError } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { draft } from '../wire/events.ts'
 import { createActivation } from './activation.ts'
 import { createChecking } from './checking.ts'
@@ -86,6 +87,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
           proposal: null,
           probationSteps: 0,
         } as const
+        failpoint('agent:before-created')
         await history.appendIfActive(agent, null, [
           draft('agent.created', { name: agent, revision }, header),
           draft('revision.authorised', { revision, by: 'seed', proposal: null }, header),

@@ -1,5 +1,6 @@
 import { KernelError } from '../errors.ts'
 import type { PolicyOrigin } from '../executor/executor.ts'
+import { failpoint } from '../failpoints.ts'
 import type { IntakeProblem, IntakeResult, TreeFile } from '../sandbox/sandbox.ts'
 import { draft, type EventDraft } from '../wire/events.ts'
 import type { PolicyProposeParams, PolicyProposeResult, ProposalState } from '../wire/executor.ts'
@@ -37,6 +38,7 @@ export function createProposing(core: Core, copies: WorkingCopies, checking: Che
       throw new KernelError('invalid', `nothing changed: this is the active revision ${short(active)} as it is`)
     const files = tree.ok ? await revisions.changes(active, revision) : []
     const sizeBytes = tree.ok ? tree.files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0) : 0
+    failpoint('propose:stored')
     const made = await ledger.locked(agent, async () => {
       const state = ledger.state(agent)
       const now = ledger.mustBeActive(agent).revision
@@ -60,7 +62,9 @@ export function createProposing(core: Core, copies: WorkingCopies, checking: Che
             draft('proposal.superseded', { proposal: one.proposal, by: proposal }, { ...place, actor: 'kernel' }),
           )
       }
+      failpoint('propose:before-made')
       await history.append(drafts)
+      failpoint('propose:after-made')
       return proposal
     })
     const { state } = ledger.proposal(agent, made)

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { KernelError } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { type Binding, draft, type EventData } from '../wire/events.ts'
 import type { Activation } from './activation.ts'
 import { type Core, within } from './core.ts'
@@ -87,6 +88,7 @@ export function createReview(core: Core, activation: Activation) {
     const expected = ledger.mustBeActive(agent)
     const header = { actor: by === 'operator' ? ('operator' as const) : ('kernel' as const), agent, task }
     const verdict: EventData<'proposal.reviewed'> = { proposal, verdict: 'approved', reason, by, binding, viewedMs }
+    failpoint('review:before-approved')
     const [event] = await history.appendIfActive(agent, binding.base, [
       draft('proposal.reviewed', verdict, header),
       draft('revision.authorised', { revision, by, proposal }, header),
@@ -145,6 +147,7 @@ export function createReview(core: Core, activation: Activation) {
       return ledger.locked(agent, async () => {
         const { one, binding, viewedMs } = spend(input)
         const data = { proposal, verdict: 'rejected' as const, reason, by: 'operator' as const, binding, viewedMs }
+        failpoint('review:before-rejected')
         const [event] = await history.append([
           draft('proposal.reviewed', data, { actor: 'operator', agent, task: one.task }),
         ])

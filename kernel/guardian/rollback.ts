@@ -1,4 +1,5 @@
 import { KernelError } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { draft } from '../wire/events.ts'
 import type { Activation } from './activation.ts'
 import { type Core, within } from './core.ts'
@@ -70,6 +71,7 @@ export function createRollback(core: Core, activation: Activation) {
         if (change !== undefined)
           throw new KernelError('conflict', `${change.what} is under way: wait until it is done`)
         const { revision } = to
+        failpoint('rollback:before-authorised')
         await history.appendIfActive(agent, expectActive, [
           draft('revision.authorised', { revision, by: 'operator', proposal: null }, { actor: 'operator', agent }),
         ])

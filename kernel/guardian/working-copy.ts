@@ -1,5 +1,6 @@
 import { KernelError } from '../errors.ts'
 import type { PolicyOrigin, TaskContext } from '../executor/executor.ts'
+import { failpoint } from '../failpoints.ts'
 import type { IntakeProblem } from '../sandbox/sandbox.ts'
 import type { PolicyStatus } from '../wire/executor.ts'
 import type { Core } from './core.ts'
@@ -37,6 +38,7 @@ export function createWorkingCopies(core: Core) {
       files,
       kernelFiles: revisions.kernelFiles(),
     })
+    failpoint('policy:laid')
     const laid: Laid = { revision, after: history.head()?.seq ?? 0 }
     await artifacts.put(agent, baseName(task), JSON.stringify(laid), { actor: 'kernel', task, run: 'task' })
   }
@@ -130,6 +132,7 @@ export function createWorkingCopies(core: Core) {
         } as const
         await artifacts.put(agent, backupName, JSON.stringify(copy.files), context)
       }
+      failpoint('policy:before-reset')
       await put(agent, box, task, revision)
       return statusOf(agent, task, box)
     },

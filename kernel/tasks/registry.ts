@@ -1,6 +1,7 @@
 import { isAbsolute, join } from 'node:path'
 import { KernelError } from '../errors.ts'
-import type { TreeFile } from '../sandbox/sandbox.ts'
+import { failpoint } from '../failpoints.ts'
+import type { ProviderName, ProviderReport, TreeFile } from '../sandbox/sandbox.ts'
 import { draft, type EventData, type ModelChoice } from '../wire/events.ts'
 import type { RunRequest, TaskSummary } from '../wire/operator.ts'
 import { consented } from './endpoint-address.ts'
@@ -193,9 +194,11 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       ...(endpoints.length === 0 ? {} : { endpoints }),
     }
     const task = records.nextId()
+    failpoint('task:before-created')
     const [event] = await parts.history.append([
       draft('task.created', created, { actor: 'operator', agent, task, run: 'task' }),
     ])
+    failpoint('task:created')
     start(need(task), pack)
     return { task, agent, seq: event?.seq ?? 0 }
   }
