@@ -40,10 +40,6 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string, opti
   const passphrase = passphraseSealer()
   const given = passphraseFromFile()
   if (given !== undefined) passphrase.give?.(given)
-  keepMemoryOutOfCoreDumps()
-  const passphrase = passphraseSealer()
-  const given = passphraseFromFile()
-  if (given !== undefined) passphrase.give?.(given)
   const resources = hostResources()
   const simulator = simulatorProcess(resources.node, resources.simulator, thinkMs(kind))
   const kernel = await openKernel({
@@ -56,7 +52,6 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string, opti
     sealers: [...(options.sealers ?? []), passphrase],
     ...(options.proceed === undefined ? {} : { proceed: options.proceed }),
   })
-  const showAgain = redactOutput(kernel.redact)
   const showAgain = redactOutput(kernel.redact)
   const socket = await serveHostSocket({
     dataDir,
@@ -78,7 +73,6 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string, opti
       await socket.close()
       await kernel.close()
       simulator.stop()
-      showAgain()
       showAgain()
       clearTimeout(late)
     },

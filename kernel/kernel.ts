@@ -46,7 +46,6 @@ export type { Sealer } from './credentials/credentials.ts'
 export { passphraseSealer } from './credentials/passphrase.ts'
 export { probeSandbox } from './doctor.ts'
 export { KernelError } from './errors.ts'
-export { KernelError } from './errors.ts'
 export type { KernelResources } from './resources.ts'
 
 export interface KernelConfig {

@@ -1,7 +1,6 @@
 import { budget } from './budget.ts'
 import type { Command } from './command.ts'
 import { key } from './credentials.ts'
-import { key } from './credentials.ts'
 import { doctor } from './doctor.ts'
 import { history, report, verify } from './history.ts'
 import { approve, proposals, propose, reject, revisions, rollback } from './proposals.ts'

@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path'
 import type { RunRequest } from '../../kernel/wire/operator.ts'
 import { BadArguments, type Command, Ended, exitCode, nanoUsd, oneOf, parseCommand, wholeNumber } from './command.ts'
 import { unlockKeys } from './credentials.ts'
-import { unlockKeys } from './credentials.ts'
 import { type OpenDesk, openDesk } from './desk.ts'
 import { followTask } from './follow-task.ts'
 import { note } from './text.ts'
@@ -49,7 +48,6 @@ export const run: Command = {
     try {
       await tellWhatGoesOn(open)
       await requireModel(open, request)
-      if (request.credential !== undefined) await unlockKeys(open.desk)
       if (request.credential !== undefined) await unlockKeys(open.desk)
       const started = await open.desk.tasks.run(request).catch((error: Error & { code?: string }) => {
         // The pack is an argument: one that is not there is a wrong one.
