@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { TreeFile } from '../sandbox/sandbox.ts'
-import { openTestExecutors, type TestExecutors } from '../testing/executors.ts'
+import { openTestExecutors, type TestExecutors, testModel } from '../testing/executors.ts'
+import { draft } from '../wire/events.ts'
 
 let test: TestExecutors
 afterEach(() => test.close())
@@ -33,6 +34,36 @@ describe('the boot check', () => {
   it('lets a policy run its tool against canned answers', async () => {
     test = await openTestExecutors()
     expect(await bootOf('worker')).toMatchObject({ passed: true, summary: expect.stringContaining('2 model calls') })
+  })
+
+  it('is made over the API of the agent’s latest task: a policy that does not speak it fails', async () => {
+    test = await openTestExecutors()
+    const created = {
+      title: 'talk',
+      pack: null,
+      instruction: 'Talk.',
+      model: { ...testModel, api: 'chat' },
+      sandbox: 'local',
+      limits: { budgetNanoUsd: null, budgetTokens: null, maxSteps: null, maxMs: null },
+      goal: null,
+      seed: 0,
+      propose: true,
+      approve: 'none',
+      workdir: '/task',
+    } as const
+    const place = { actor: 'operator', agent: 'apprentice', task: 'T-1' } as const
+    await test.open.history.append([draft('task.created', created, place)])
+    const spoken = seed(join(import.meta.dirname, '../../executor-seed'))
+    const report = await bootOf(spoken)
+    expect(report).toMatchObject({ passed: true, summary: expect.stringContaining('model calls') })
+    expect(report.firstRequest?.instructionsTokens).toBeGreaterThan(100)
+    const deaf = spoken.map((file) =>
+      file.path === 'apis.ts'
+        ? { ...file, text: file.text.replace('{ responses, chat }', '{ responses, chat: undefined as never }') }
+        : file,
+    )
+    expect(deaf).not.toEqual(spoken)
+    expect(await bootOf(deaf)).toMatchObject({ passed: false, stage: 'turn' })
   })
 
   it.each([

@@ -8,24 +8,27 @@ import type { ExecutorParts } from './running.ts'
 
 const maxSteps = 3
 
-const brief: TaskBrief = {
+const briefOver = (api: TaskBrief['model']['api']): TaskBrief => ({
   task: 'T-0',
   instruction: 'Boot check: list the files of the working directory, then say that you are done.',
   workdir: '/task',
   model: {
     name: 'boot-check',
-    api: 'responses',
+    api,
     contextWindow: 128_000,
     maxOutputTokens: 8_000,
     cacheReadFactor: null,
   },
   propose: true,
   limits: { budgetNanoUsd: null, budgetTokens: null, maxSteps, maxMs: null },
-}
+})
 
-/** Starts an unapproved tree where nothing can be reached, shakes hands, and lets it run one turn against scripted answers. */
+/**
+ * Starts an unapproved tree where nothing can be reached, shakes hands, and lets it run one turn against scripted answers, over
+ * the API of its agent's latest task: what speaks only another would fail as soon as it took over.
+ */
 export async function bootCheck(
-  parts: Pick<ExecutorParts, 'provider' | 'revisions' | 'clock' | 'tokens' | 'timings'>,
+  parts: Pick<ExecutorParts, 'history' | 'provider' | 'revisions' | 'clock' | 'tokens' | 'timings'>,
   revision: string,
   agent: string,
   label: string,
@@ -43,6 +46,8 @@ export async function bootCheck(
     tools: [],
     firstRequest: null,
   }
+  const latest = await parts.history.latest({ agent }, 'task.created')
+  const brief = briefOver(latest?.data.model.api ?? 'responses')
   const folder = await parts.revisions.materialise(revision)
   let struck: string | null = null
   const process = await ExecutorProcess.start({
