@@ -74,9 +74,10 @@ function open(endpoint: Endpoint, path: string, body: string, signal: AbortSigna
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
       'user-agent': 'exodesk',
-      ...(endpoint.key === null ? {} : { authorization: `Bearer ${endpoint.key}` }),
     },
   })
+  // Not among the options, which Node writes to stderr where NODE_DEBUG asks for it.
+  if (endpoint.key !== null) request.setHeader('authorization', `Bearer ${endpoint.key}`)
   // An error after the answer began shows in reading it.
   request.on('error', () => undefined)
   request.end(body)
