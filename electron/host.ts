@@ -1,6 +1,7 @@
 import { type Kernel, type KernelConfig, openKernel, passphraseSealer, type Sealer } from '../kernel/kernel.ts'
 import { keepMemoryOutOfCoreDumps } from './core-dumps.ts'
 import { makeDataDir } from './data-dir.ts'
+import { dockerEngine } from './docker-engine.ts'
 import { serveHostSocket } from './host-socket.ts'
 import { passphraseFromFile } from './passphrase.ts'
 import { redactOutput } from './redacted-output.ts'
@@ -50,6 +51,7 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string, opti
     resources,
     simulator,
     sealers: [...(options.sealers ?? []), passphrase],
+    ...dockerEngine(process.env),
     ...(options.proceed === undefined ? {} : { proceed: options.proceed }),
   })
   const showAgain = redactOutput(kernel.redact)

@@ -14,7 +14,9 @@ import { createVault } from './credentials/vault.ts'
 import { KernelError } from './errors.ts'
 import { createExecutors } from './executor/executors.ts'
 import { createGuardian } from './guardian/mechanism.ts'
-import type { History } from './history/history.ts'
+import { watchDisk } from './history/disk.ts'
+import type { History, VerifyReport } from './history/history.ts'
+import { showFinding, watchIntegrity } from './history/integrity.ts'
 import { openHistory } from './history/open.ts'
 import { createModelCards, parseModelCards } from './models/cards.ts'
 import { createGateway } from './models/gateway.ts'
@@ -26,9 +28,12 @@ import { recordNotices } from './notice-record.ts'
 import { createNotices } from './notices.ts'
 import { createBudgetDesk } from './operator/budgets.ts'
 import { createCredentials } from './operator/credentials.ts'
+import { createHistoryDesk } from './operator/history.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
 import { type KernelResources, readSeed } from './resources.ts'
 import { createRevisions } from './revisions/tree.ts'
+import { type DockerConfig, dockerProvider } from './sandbox/docker/provider.ts'
+import { noteDocker } from './sandbox/docker-notice.ts'
 import * as files from './sandbox/files.ts'
 import { intakePolicy, layPolicy } from './sandbox/intake.ts'
 import { localProvider } from './sandbox/local.ts'
@@ -46,6 +51,7 @@ export type { Sealer } from './credentials/credentials.ts'
 export { passphraseSealer } from './credentials/passphrase.ts'
 export { probeSandbox } from './doctor.ts'
 export { KernelError } from './errors.ts'
+export { verifyDataDir } from './history/verify-only.ts'
 export type { KernelResources } from './resources.ts'
 
 export interface KernelConfig {
@@ -57,6 +63,8 @@ export interface KernelConfig {
   env: Record<string, string | undefined>
   resources: KernelResources
   simulator: Simulator
+  /** The engine that boxes are asked of first. Absent: there is none. */
+  docker?: Pick<DockerConfig, 'socketPath' | 'image' | 'runtime'>
   /** What can seal keys at rest here, in order of preference. Default: nothing, and keys come from the environment alone. */
   sealers?: readonly Sealer[]
   clock?: Clock
@@ -143,8 +151,10 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     lock.release()
     throw new KernelError('unavailable', `${boxesDir} must be a folder that can be written: ${error.message}`)
   })
+  const boxes = { boxesDir, nodePath: resources.node, checkerMounts: resources.checker, clock }
   const provider = chooseProvider([
-    localProvider({ boxesDir, nodePath: resources.node, checkerMounts: resources.checker, clock }),
+    ...(config.docker === undefined ? [] : [dockerProvider({ ...boxes, ...config.docker })]),
+    localProvider(boxes),
   ])
   opened.push(() => provider.close())
   const cards = createModelCards()
@@ -214,6 +224,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     seed: () => readSeed(resources.seed),
     isSimulated: (name) => simulatedNames.has(name),
     requireKey: modelKeys.require,
+    reports: provider.reports,
     typed,
     endpointProblem,
     async resolveModel(choice, seed) {
@@ -238,6 +249,9 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
 
   let recovered: HostStatus['recovered'] = null
   let verified = await verifyQuickly()
+  opened.push(watchIntegrity({ dataDir: config.dataDir, history, notices, clock, verified: keepVerified }))
+  const disk = watchDisk({ dataDir: config.dataDir, history, notices, tasks })
+  opened.push(() => disk.close())
   // A history that does not verify is shown, and nothing is added to it.
   if (history.problem === null) await begin()
 
@@ -256,8 +270,12 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     await record('kernel').catch(({ message }: Error) =>
       notices.raise({ id: 'credentials', severity: 'warning', text: message, fix: null, task: null }),
     )
+    noteDocker(await provider.reports(), notices)
     recovered = await recover()
-    if (config.proceed ?? true) await tasks.proceed()
+    if (config.proceed ?? true) {
+      await tasks.proceed()
+      await disk.resume()
+    }
   }
 
   async function recover(): Promise<HostStatus['recovered']> {
@@ -297,6 +315,11 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     return { at: event?.at ?? clock.now(), summary }
   }
 
+  function keepVerified(report: VerifyReport): void {
+    verified = { ok: report.ok, events: report.events, at: clock.now(), problem: report.problem }
+    showFinding(notices, report)
+  }
+
   async function verifyQuickly(): Promise<HostStatus['verified']> {
     const report = await history.verify({ full: false })
     return {
@@ -334,9 +357,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     ensureAgent: async (agent) => {
       if ((await guardian.active(agent)) === null) await guardian.createAgent(agent, await readSeed(resources.seed))
     },
-    verified: (report) => {
-      verified = { ok: report.ok, events: report.events, at: clock.now(), problem: report.problem }
-    },
+    historyDesk: createHistoryDesk({ history, verified: keepVerified }),
   })
 
   return {

@@ -5,7 +5,7 @@ import type { History } from './history/history.ts'
 import type { Notices } from './notices.ts'
 import type { KernelResources } from './resources.ts'
 import type { ProviderReport, SandboxProvider } from './sandbox/sandbox.ts'
-import { listPacks } from './tasks/pack.ts'
+import { blockedIn, listPacks } from './tasks/pack.ts'
 import type { Tasks } from './tasks/tasks.ts'
 import type { HostStatus, PackRow } from './wire/operator.ts'
 
@@ -88,7 +88,7 @@ export async function packRows(resources: KernelResources, provider: SandboxProv
       goal: pack.goal === null ? null : { ...pack.goal, source: 'measured' as const },
       limits: { ...noLimits, maxSteps: pack.maxSteps, maxMs: pack.timeoutMs },
       endpoints: pack.endpoints,
-      blocked: pack.blocked ?? (report.available ? null : (report.reason ?? report.detail)),
+      blocked: report.available ? blockedIn(pack, report.name) : (report.reason ?? report.detail),
     }
   })
 }

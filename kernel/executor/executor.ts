@@ -1,4 +1,4 @@
-import type { BoxMounts, CommandSpec, ProviderName, RunOptions, RunOutput } from '../sandbox/sandbox.ts'
+import type { CommandSpec, RunOptions, RunOutput, TaskPlace } from '../sandbox/sandbox.ts'
 import type { EventDraft, ModelChoice, RunKind } from '../wire/events.ts'
 import type {
   PolicyProposeParams,
@@ -56,7 +56,7 @@ export interface TaskContext {
   brief: TaskBrief
   model: ModelChoice
   /** Box of one `sandbox.exec`: the label and mounts of the task sandbox. */
-  box: { sandbox?: ProviderName; label: string; mounts: BoxMounts; workdir: string; env?: Record<string, string> }
+  box: Pick<TaskPlace, 'sandbox' | 'label' | 'mounts' | 'image'> & { workdir: string; env?: Record<string, string> }
   sandbox: TaskSandbox
   /** `task.complete`: checks the measure; false with the measure in words where the goal is unmet. */
   complete(summary: string): Promise<{ accepted: boolean; message: string }>

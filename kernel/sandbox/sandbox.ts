@@ -38,6 +38,8 @@ export interface TaskPlace {
   sandbox?: ProviderName
   label: string
   mounts: BoxMounts
+  /** docker: the image that it begins with, by name; absent: the base image. Looked up, or pulled, when it is made. */
+  image?: string
 }
 
 export interface Snapshot {
@@ -171,6 +173,8 @@ export interface ProviderReport {
   /** Why not, and the one command that mends it. */
   reason?: string
   fix?: string
+  /** docker, where it is not available: an engine is there, and could be mended. */
+  engineAnswers?: boolean
 }
 
 /** A provider of boxes. Both providers pass `sandbox.contract.ts`. Nothing here ever runs a command on the host itself. */
@@ -225,7 +229,12 @@ export interface IntakeProblem {
 export type IntakeResult = { ok: true; files: TreeFile[] } | { ok: false; problems: IntakeProblem[] }
 
 /** Of one task: names kept at once, and bytes of a state that is kept. */
-export const snapshotLimits = { count: 20, stateBytes: 8 * 1024 ** 3, entries: 500_000 } as const
+export interface SnapshotLimits {
+  count: number
+  stateBytes: number
+  entries: number
+}
+export const snapshotLimits: Readonly<SnapshotLimits> = { count: 20, stateBytes: 8 * 1024 ** 3, entries: 500_000 }
 
 export const intakeLimits = {
   files: 500,

@@ -139,14 +139,25 @@ export async function copyForGrading(
   tests: string,
   world: string | null,
 ): Promise<{ root: string; tests: string; logs: string }> {
+  const added = await addTests(folders, tests, world)
+  const root = join(folders.grading, 'root')
+  await copyFolder('the final state of the sandbox', folders.root, root, stateLimits)
+  for (const place of places) await own(join(root, place))
+  return { root, ...added }
+}
+
+/** What the grader gets beside the final state: the tests, the measured state of the world, and a folder to write to. */
+export async function addTests(
+  folders: TaskFolders,
+  tests: string,
+  world: string | null,
+): Promise<{ tests: string; logs: string }> {
   const base = folders.grading
   await rm(base, { recursive: true, force: true })
-  const graded = { root: join(base, 'root'), tests: join(base, 'tests'), logs: join(base, 'logs') }
-  await mkdir(graded.logs, { recursive: true })
-  await copyFolder('the final state of the sandbox', folders.root, graded.root, stateLimits)
-  await copyFolder('the tests of the pack', tests, graded.tests, packLimits)
-  if (world !== null) await writeFile(join(graded.tests, 'world.json'), world)
-  await own(graded.logs)
-  for (const place of places) await own(join(graded.root, place))
-  return graded
+  const added = { tests: join(base, 'tests'), logs: join(base, 'logs') }
+  await mkdir(added.logs, { recursive: true })
+  await copyFolder('the tests of the pack', tests, added.tests, packLimits)
+  if (world !== null) await writeFile(join(added.tests, 'world.json'), world)
+  await own(added.logs)
+  return added
 }

@@ -1,7 +1,7 @@
 import { KernelError } from '../errors.ts'
 import type { Executors, Generation, TaskContext } from '../executor/executor.ts'
 import type { Guardian } from '../guardian/guardian.ts'
-import type { ProviderReport } from '../sandbox/sandbox.ts'
+import type { ProviderName, ProviderReport } from '../sandbox/sandbox.ts'
 
 /** What a run does next about its executor. */
 export type Next =
@@ -96,9 +96,22 @@ export async function within(promise: Promise<unknown>, ms: number): Promise<voi
   clearTimeout(timer)
 }
 
-/** @throws KernelError `unavailable`, with the reason and the one command that mends it. */
-export function requireBox(report: ProviderReport): void {
-  if (report.available) return
-  const fix = report.fix === undefined ? '' : `. To mend it: ${report.fix}`
-  throw new KernelError('unavailable', `no sandbox can be had: ${report.reason ?? report.detail}${fix}`)
+/**
+ * The report of the provider that was asked for, else of the first that can be had.
+ * @throws KernelError `unavailable`, with the reason and the one command that mends it.
+ */
+export function requireBox(reports: readonly ProviderReport[], asked?: ProviderName): ProviderReport {
+  const report =
+    asked === undefined
+      ? (reports.find(({ available }) => available) ?? reports.at(-1))
+      : reports.find(({ name }) => name === asked)
+  if (report?.available) return report
+  const reason = report === undefined ? 'this host knows of none' : (report.reason ?? report.detail)
+  const fix = report?.fix === undefined ? '' : `. To mend it: ${report.fix}`
+  const others = reports.filter(({ name, available }) => available && name !== asked).map(({ name }) => name)
+  const instead = others.length === 0 ? '' : `. This host can run tasks in ${others.join(' or ')} boxes`
+  throw new KernelError(
+    'unavailable',
+    `no ${asked === undefined ? '' : `${asked} `}sandbox can be had: ${reason}${fix}${instead}`,
+  )
 }

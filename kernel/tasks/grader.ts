@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SandboxProvider } from '../sandbox/sandbox.ts'
-import { copyForGrading, type TaskFolders } from './folders.ts'
+import type { BoxSpec, SandboxProvider, TaskPlace } from '../sandbox/sandbox.ts'
+import { addTests, copyForGrading, type TaskFolders } from './folders.ts'
 import type { Pack } from './pack.ts'
 
 export interface Grade {
@@ -12,19 +12,22 @@ export interface Grade {
   error: string | null
 }
 
+/** The kernel's own: an agent cannot name one so. */
+const finalState = '.final'
+
 /** A grade that cannot be had says why, and keeps no task from ending. `save` gives the world's whole state. */
 export async function gradeFinal(
   provider: SandboxProvider,
   pack: Pack,
   folders: TaskFolders,
-  label: string,
+  place: TaskPlace,
   save: () => Promise<string | null>,
   signal: AbortSignal,
 ): Promise<Grade | null> {
   try {
     // Nothing of the agent's goes on while its work is measured.
-    await provider.killAll(label)
-    return await grade(provider, pack, folders, label, await save(), signal)
+    await provider.killAll(place.label)
+    return await grade(provider, pack, folders, place, await save(), signal)
   } catch (error) {
     const why = signal.aborted ? 'the app was closed while the grader ran' : (error as Error).message
     return { reward: null, details: { exitCode: null, output: '' }, error: why }
@@ -40,31 +43,40 @@ export async function grade(
   provider: SandboxProvider,
   pack: Pack,
   folders: TaskFolders,
-  label: string,
+  place: TaskPlace,
   world: string | null,
   signal?: AbortSignal,
 ): Promise<Grade | null> {
   if (pack.tests === null) return null
   try {
-    return await gradeCopy(provider, pack, await copyForGrading(folders, pack.tests, world), label, signal)
+    const label = `${place.label}.verifier`
+    if (place.sandbox !== 'docker') {
+      const mounts = await copyForGrading(folders, pack.tests, world)
+      return await gradeIn(provider, pack, { label, mounts }, mounts.logs, signal)
+    }
+    const mounts = await addTests(folders, pack.tests, world)
+    await provider.snapshot(place, finalState)
+    const state = { place, snapshot: finalState }
+    return await gradeIn(provider, pack, { sandbox: 'docker', label, mounts, state }, mounts.logs, signal).finally(() =>
+      provider.forget(place, finalState).catch(() => {}),
+    )
   } finally {
     // What the agent named its folders may be more than can be removed in one go: that is no fault of the grade.
     await rm(folders.grading, { recursive: true, force: true }).catch(() => {})
   }
 }
 
-async function gradeCopy(
+async function gradeIn(
   provider: SandboxProvider,
   pack: Pack,
-  copy: { root: string; tests: string; logs: string },
-  label: string,
+  box: Pick<BoxSpec, 'sandbox' | 'label' | 'mounts' | 'state'>,
+  logs: string,
   signal?: AbortSignal,
 ): Promise<Grade> {
   const run = await provider.run(
     {
+      ...box,
       profile: 'verifier',
-      label: `${label}.verifier`,
-      mounts: copy,
       argv: ['/bin/bash', '/tests/test.sh'],
       cwd: pack.workdir,
       timeoutMs: pack.verifierTimeoutMs,
@@ -77,7 +89,7 @@ async function gradeCopy(
   }
   if (run.timedOut)
     return { reward: null, details, error: `the grader took longer than ${pack.verifierTimeoutMs / 1000} s` }
-  const reward = await readReward(copy.logs)
+  const reward = await readReward(logs)
   return typeof reward === 'number' ? { reward, details, error: null } : { reward: null, details, error: reward }
 }
 

@@ -25,9 +25,8 @@ export async function openRun(
   paused: EventData<'task.paused'> | null
   question: string | null
 }> {
-  const { history, gateway, guardian, provider } = parts
-  const report = await provider.report()
-  requireBox(report)
+  const { history, gateway, guardian } = parts
+  const report = requireBox(await parts.reports(), created.sandbox)
   let kept = pack
   if (!started) {
     kept = await createFolders(taskFolders(parts.boxesDir, task), pack)
@@ -37,7 +36,7 @@ export async function openRun(
     failpoint('task:before-started')
     const header = { actor: 'kernel', agent, task, run: 'task' } as const
     await history.append([
-      draft('sandbox.created', { provider: provider.name, detail: report.detail }, header),
+      draft('sandbox.created', { provider: report.name, detail: report.detail }, header),
       draft('task.started', {}, header),
     ])
     on.started()

@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
 import { KernelError } from '../errors.ts'
+import type { ProviderName } from '../sandbox/sandbox.ts'
 import { type Endpoint, endpointsSchema } from './endpoint-address.ts'
 
 /**
@@ -31,6 +32,10 @@ export interface Pack {
   verifierTimeoutMs: number
   /** Why it cannot run in local boxes; null when it can. */
   blocked: string | null
+  /** The image it begins with in a Docker box; null: the base image. */
+  image: string | null
+  /** It brings a recipe for an image, which nobody follows here. */
+  builds: boolean
 }
 
 const tomlBytes = 65_536
@@ -113,8 +118,18 @@ export async function readPack(pack: string): Promise<Pack> {
     maxSteps: own.max_steps ?? null,
     timeoutMs: timeout === undefined ? null : Math.round(timeout * 1000),
     verifierTimeoutMs: Math.round((parsed.verifier?.timeout_sec ?? 600) * 1000),
-    blocked: await needsDocker(parsed.environment?.docker_image, environment, workdir),
+    ...(await needsOfDocker(parsed.environment?.docker_image, environment, workdir)),
   }
+}
+
+/** Why a pack cannot run in a box of this provider; null when it can. */
+export function blockedIn(pack: Pack, sandbox: ProviderName): string | null {
+  if (sandbox === 'local') return pack.blocked
+  if (pack.builds)
+    return 'brings a Dockerfile, and images are not built here: build it with docker, and name the image as docker_image in task.toml'
+  return pack.image !== null || pack.blocked === null
+    ? null
+    : `works in ${pack.workdir}, which the base image does not have: name an image that has it as docker_image in task.toml`
 }
 
 /** The packs below a folder, `WORLD/OBJECTIVE/task.toml` or `PACK/task.toml`. One that cannot be read is listed with the reason. */
@@ -151,21 +166,22 @@ async function worldFolder(pack: string, dir: string, named: string): Promise<st
   return world
 }
 
-async function needsDocker(
+async function needsOfDocker(
   image: string | undefined,
   environment: string | null,
   workdir: string,
-): Promise<string | null> {
-  const builds = await Promise.all(
+): Promise<Pick<Pack, 'blocked' | 'image' | 'builds'>> {
+  const recipes = await Promise.all(
     ['Dockerfile', 'docker-compose.yaml'].map(async (name) =>
       environment === null ? null : kindOf(join(environment, name)),
     ),
   )
-  if (image !== undefined || builds.some((kind) => kind !== null))
-    return 'needs Docker: the pack brings an image of its own'
+  const builds = image === undefined && recipes.some((kind) => kind !== null)
+  const own = { image: image ?? null, builds }
+  if (image !== undefined || builds) return { ...own, blocked: 'needs Docker: the pack brings an image of its own' }
   if (!localFolders.some((folder) => workdir === folder || workdir.startsWith(`${folder}/`)))
-    return `needs Docker: it works in ${workdir}, which local boxes do not have`
-  return null
+    return { ...own, blocked: `needs Docker: it works in ${workdir}, which local boxes do not have` }
+  return { ...own, blocked: null }
 }
 
 async function kindOf(path: string): Promise<'file' | 'folder' | 'other' | null> {

@@ -29,7 +29,7 @@ describe('requests to run', () => {
     await working()
     const image = writePack(`${bench.open.dataDir}/image`, { script: [], toml: '[environment]\ndocker_image = "x"' })
     await expect(bench.run({ pack: image })).rejects.toMatchObject({ code: 'unavailable', message: /needs Docker/ })
-    await expect(bench.run({ sandbox: 'docker' })).rejects.toThrow('this host runs tasks in local boxes')
+    await expect(bench.run({ sandbox: 'docker' })).rejects.toThrow('This host can run tasks in local boxes')
     bench.report = { name: 'local', available: false, detail: 'no', reason: 'no bubblewrap', fix: 'apt-get install it' }
     await expect(bench.run()).rejects.toThrow('no sandbox can be had: no bubblewrap. To mend it: apt-get install it')
     expect(await bench.events(['task.created'])).toEqual([])

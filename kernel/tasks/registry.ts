@@ -1,13 +1,13 @@
 import { isAbsolute, join } from 'node:path'
 import { KernelError } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
-import type { ProviderName, ProviderReport, TreeFile } from '../sandbox/sandbox.ts'
+import type { ProviderName, TreeFile } from '../sandbox/sandbox.ts'
 import { draft, type EventData, type ModelChoice } from '../wire/events.ts'
 import type { RunRequest, TaskSummary } from '../wire/operator.ts'
 import { consented } from './endpoint-address.ts'
 import { keptPack, taskFolders } from './folders.ts'
 import { requireBox } from './generations.ts'
-import { type Pack, readPack } from './pack.ts'
+import { blockedIn, type Pack, readPack } from './pack.ts'
 import { type TaskRecord, TaskRecords } from './projection.ts'
 import { type BudgetLimits, raisedBudgets } from './raised-budgets.ts'
 import { closeOpenWork } from './recovery.ts'
@@ -139,14 +139,8 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
 
   async function create(request: RunRequest): Promise<{ task: string; agent: string; seq: number }> {
     const pack = await readPack(isAbsolute(request.pack) ? request.pack : join(parts.packsRoot, request.pack))
-    if (pack.blocked !== null) throw new KernelError('unavailable', `${request.pack} ${pack.blocked}`)
     const endpoints = consented(request.pack, pack.endpoints, request.endpoints)
-    requireBox(await parts.provider.report())
-    if (request.sandbox !== undefined && request.sandbox !== parts.provider.name)
-      throw new KernelError(
-        'unavailable',
-        `a ${request.sandbox} sandbox cannot be had here: this host runs tasks in ${parts.provider.name} boxes. Leave the sandbox out, or ask for ${parts.provider.name}`,
-      )
+    const sandbox = await boxFor(request, pack)
     const agent = request.agent ?? (await freeName(pack))
     const busy = records.all().find((record) => record.agent === agent && record.finished === null)
     if (busy !== undefined)
@@ -179,7 +173,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       pack: pack.dir,
       instruction: parts.typed(pack.instruction, `the instruction of ${request.pack}`),
       model,
-      sandbox: parts.provider.name,
+      sandbox,
       limits: {
         budgetNanoUsd: request.budgetNanoUsd ?? null,
         budgetTokens: request.budgetTokens ?? null,
@@ -201,6 +195,14 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     failpoint('task:created')
     start(need(task), pack)
     return { task, agent, seq: event?.seq ?? 0 }
+  }
+
+  /** The provider asked for, else the first that can be had; where the pack needs Docker, that one. */
+  async function boxFor(request: RunRequest, pack: Pack): Promise<ProviderName> {
+    const report = requireBox(await parts.reports(), request.sandbox)
+    const blocked = blockedIn(pack, report.name)
+    if (blocked !== null) throw new KernelError('unavailable', `${request.pack} ${blocked}`)
+    return report.name
   }
 
   async function freeName(pack: Pack): Promise<string> {

@@ -4,7 +4,7 @@ import type { Guardian } from '../guardian/guardian.ts'
 import type { History } from '../history/history.ts'
 import type { Gateway } from '../models/models.ts'
 import type { Notices } from '../notices.ts'
-import type { BoxSpec, SandboxProvider, StandingSandbox } from '../sandbox/sandbox.ts'
+import type { BoxSpec, ProviderReport, SandboxProvider, StandingSandbox } from '../sandbox/sandbox.ts'
 import type { EventData, ModelChoice } from '../wire/events.ts'
 import type { Pack } from './pack.ts'
 
@@ -15,6 +15,8 @@ export interface RunParts {
   guardian: Guardian
   executors: Executors
   provider: SandboxProvider
+  /** Of every provider of boxes, in order of preference. */
+  reports: () => Promise<ProviderReport[]>
   /** Opens the box that a task's commands run in, at the first of them. */
   standing: (place: Omit<BoxSpec, 'argv'>) => StandingSandbox
   clock: Clock

@@ -115,7 +115,7 @@ export class Run implements ActivationTarget {
 
   box(): TaskContext['box'] {
     const folders = this.#folders()
-    const { world, workdir } = this.#pack
+    const { world, workdir, image } = this.#pack
     const { sandbox, endpoints = [] } = this.#spec.created
     return {
       sandbox,
@@ -127,6 +127,7 @@ export class Run implements ActivationTarget {
         ...(endpoints.length === 0 ? {} : { endpoints: folders.endpoints }),
       },
       workdir,
+      ...(image ? { image } : {}),
       env: endpointEnv(endpoints),
     }
   }
@@ -537,7 +538,14 @@ export class Run implements ActivationTarget {
     const { provider } = this.#parts
     failpoint('finish:before-grade')
     const graded = this.#isStarted
-      ? await gradeFinal(provider, this.#pack, folders, this.task, () => this.#meter.save(), this.#hurry.signal)
+      ? await gradeFinal(
+          provider,
+          this.#pack,
+          folders,
+          this.#sandbox.place,
+          () => this.#meter.save(),
+          this.#hurry.signal,
+        )
       : null
     failpoint('finish:graded')
     if (graded !== null) drafts.push(this.#draft('task.graded', graded))
@@ -546,6 +554,8 @@ export class Run implements ActivationTarget {
     if (this.#isStarted) drafts.push(this.#draft('sandbox.destroyed', { reason: 'the task has finished' }))
     await this.#parts.history.append(drafts)
     failpoint('finish:after-commit')
+    // The folders of local boxes are left to be looked at; an engine's store is not for that.
+    if (this.#sandbox.place.sandbox === 'docker') await provider.destroy(this.#sandbox.place).catch(() => {})
     this.state = 'finished'
     this.reason = reason
   }

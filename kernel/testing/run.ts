@@ -153,6 +153,7 @@ export async function openRunBench(behaviour: Behaviour): Promise<RunBench> {
       seed: async () => [],
       isSimulated: () => true,
       requireKey: async () => undefined,
+      reports: async () => [await provider.report()],
       typed: (text) => text,
       endpointProblem: async () => bench.endpointProblem,
       resolveModel: async (choice) => {

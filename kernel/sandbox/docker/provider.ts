@@ -36,9 +36,9 @@ export interface DockerConfig {
   clock: Clock
 }
 
+/** How long a report that no box can be had is kept, ms. */
+const badReportMs = 10_000
 export const defaultImage = 'exodesk/base:local'
-/** What a report shows where nothing answers: no fault, the machine just has none. */
-export const noEngine = 'no Docker engine'
 
 /**
  * Boxes by a Docker engine: each a container of one profile, made from a constant. An engine that goes away ends its boxes
@@ -60,6 +60,7 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
   const lost = createLost(engine)
   let facts: Promise<EngineReport> | undefined
   let report: Promise<ProviderReport> | undefined
+  let reaped: Promise<number> | undefined
   let isClosed = false
   let count = 0
 
@@ -105,6 +106,23 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
     standing: (label, container) => new TaskContainer(engine, config.clock, owner.generation, label, container),
   })
 
+  /** What earlier kernels left, once; an engine may come back after the app has started. */
+  const endEarlier = async (): Promise<number> => {
+    const ended = (await killOrphans(engine, owner, boxes)) + (await tasks.fence())
+    await images.collect()
+    return ended
+  }
+
+  /** Nothing new is started beside what is to be dead. */
+  const fence = async (): Promise<void> => {
+    await lost.fence()
+    reaped ??= endEarlier()
+    reaped.catch(() => {
+      reaped = undefined
+    })
+    await reaped
+  }
+
   const start = async (spec: BoxSpec): Promise<Box> => {
     checkSpec(spec)
     const profile = profiles[spec.profile]
@@ -112,7 +130,7 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
     const variables = environment(profile, spec)
     await ready()
     while (frozen.has(spec.label)) await frozen.get(spec.label)
-    await lost.fence()
+    await fence()
     requireOpen()
     const task = spec.profile === 'task' && spec.mounts.root !== undefined ? tasks.get(spec.label) : undefined
     if (task !== undefined) return task.start(spec, variables, spec.cwd ?? profile.cwd)
@@ -181,11 +199,15 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
         throw missing(`a trial box failed: ${trial.stderr.toString('utf8').trim().slice(0, 300)}`, buildImageFix)
       return { name: 'docker', available: true, detail: [detail, ...weaknesses].join(', ') }
     } catch (error) {
-      report = undefined
+      // Asked again after a while, so that a machine that was mended needs no restart.
+      setTimeout(() => {
+        report = undefined
+      }, badReportMs).unref()
       if (!(error instanceof KernelError)) throw error
       const { reason = error.message, fix } = (error.details ?? {}) as { reason?: string; fix?: string }
-      const detail = isEngineLost(error) ? noEngine : 'the Docker engine cannot be used'
-      return { name: 'docker', available: false, detail, reason, ...(fix === undefined ? {} : { fix }) }
+      const engineAnswers = !isEngineLost(error)
+      const detail = engineAnswers ? 'the Docker engine cannot be used' : 'no Docker engine'
+      return { name: 'docker', available: false, detail, reason, engineAnswers, ...(fix === undefined ? {} : { fix }) }
     }
   }
 
@@ -220,27 +242,30 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
     async killAll(label) {
       const mine = own(label)
       await Promise.all(mine.map((box) => box.kill()))
-      const inTask = (await tasks.get(label)?.end()) ?? (await tasks.fence(label))
-      return mine.length + inTask + (await killOrphans(engine, owner, boxes, label))
+      // Where no engine answers, what an earlier kernel left is ended when one does.
+      const earlier = async (): Promise<number> =>
+        (tasks.get(label) === undefined ? await tasks.fence(label) : 0) +
+        (await killOrphans(engine, owner, boxes, label))
+      const inTask = (await tasks.get(label)?.end()) ?? 0
+      return mine.length + inTask + (await earlier().catch(unlessLost))
     },
     async open(place) {
       checkLabel(place.label)
-      await lost.fence()
+      await fence()
       requireOpen()
       await tasks.open(place)
     },
     snapshot: tasks.snapshot,
     async restore(place, name) {
-      await lost.fence()
+      await fence()
       await tasks.restore(place, name)
     },
     snapshots: images.list,
     forget: images.forget,
     destroy: tasks.destroy,
-    async reap() {
-      const ended = (await killOrphans(engine, owner, boxes)) + (await tasks.fence())
-      await images.collect()
-      return ended
+    reap: () => {
+      reaped ??= endEarlier()
+      return reaped
     },
     async close() {
       isClosed = true
@@ -248,4 +273,9 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
       lost.close()
     },
   }
+}
+
+function unlessLost(error: unknown): number {
+  if (isEngineLost(error)) return 0
+  throw error
 }

@@ -203,9 +203,7 @@ export class TaskContainer implements ExecPlace {
 
   async ranOutOfMemory(since: number): Promise<boolean> {
     try {
-      const { State } = await this.engine.call('look at a container', (stop) => this.container.inspect(stop))
-      if (!State.OOMKilled) return false
-      // The engine says so until the container is started again: which command it was, its events tell.
+      // `State.OOMKilled` tells of the container's first process alone.
       const filters = JSON.stringify({ container: [this.container.id], event: ['oom'] })
       const range = { since: (since / 1000).toFixed(3), until: (this.clock.now() / 1000).toFixed(3) }
       return await this.engine.call('tell what happened', async (stop) => {
