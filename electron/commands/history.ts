@@ -82,28 +82,6 @@ function eventLine(event: EventRow): string {
   return `${event.seq}  ${time(event.at)}  ${event.kind}  ${place.join(' ')}  ${inert(JSON.stringify(event.data), 200)}`
 }
 
-export const verify: Command = {
-  synopsis: '',
-  summary: 'verify the whole history: its chain, its payloads and its signed head',
-  notes: ['Exit code 1 where it does not verify.'],
-  async run(args) {
-    const { dataDir, json } = parseCommand(args, {})
-    const open = await openDesk(dataDir, { proceed: false })
-    try {
-      const { ok, events, head, firstBadSeq, problem } = await open.desk.history.verify()
-      if (json) sayJson({ ok, events, head, firstBadSeq })
-      else if (ok) say(`${events} events verify. Head ${head ?? 'none'}`)
-      else
-        say(
-          `The history does NOT verify: ${problem ?? 'no reason given'} (first bad event: ${firstBadSeq ?? 'not known'})`,
-        )
-      return ok ? exitCode.done : exitCode.doesNotHold
-    } finally {
-      await open.close()
-    }
-  },
-}
-
 export const report: Command = {
   synopsis: '[--task T | --agent A]',
   summary: 'what was spent: by model, revision and tool; cache breaks and repeated calls of a task',

@@ -2,12 +2,13 @@ import { budget } from './budget.ts'
 import type { Command } from './command.ts'
 import { key } from './credentials.ts'
 import { doctor } from './doctor.ts'
-import { history, report, verify } from './history.ts'
+import { history, report } from './history.ts'
 import { approve, proposals, propose, reject, revisions, rollback } from './proposals.ts'
 import { run } from './run.ts'
 import { leaveSafeMode } from './safe-mode.ts'
 import { serveCommand } from './serve.ts'
 import { answer, packs, pause, resume, steer, stop, tasks } from './tasks.ts'
+import { archive, backup, fork, verify } from './verify.ts'
 
 /** Every command, in the order in which the usage lists them. */
 export const commands: Readonly<Record<string, Command>> = {
@@ -31,6 +32,9 @@ export const commands: Readonly<Record<string, Command>> = {
   history,
   verify,
   report,
+  backup,
+  archive,
+  fork,
   key,
   doctor,
 }

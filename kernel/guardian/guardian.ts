@@ -59,6 +59,13 @@ export interface VerdictReceipt {
 export interface Guardian extends PolicyService {
   /** Creates the agent with the starting policy as r1 (agent.created, revision.authorised by seed, revision.activated). */
   createAgent(agent: string, seed: readonly TreeFile[]): Promise<ActiveRevision>
+  /**
+   * A new agent `name` that stands on the events of `parent.agent` up to and including `parent.seq`, one of its own, and
+   * starts with the revision that was active then; nothing of the parent changes. Its own revisions count from 1.
+   * @throws KernelError `not-found` (no such agent, or no such event of it), `conflict` (the name is taken), `forbidden`
+   * (that revision was never authorised).
+   */
+  fork(parent: { agent: string; seq: number }, name: string): Promise<ActiveRevision & { seq: number }>
   active(agent: string): Promise<ActiveRevision | null>
   /** Called by the run loop for as long as a task of the agent runs. Returns its undoing. */
   attach(agent: string, target: ActivationTarget): () => void

@@ -5,6 +5,7 @@ import { createActivation } from './activation.ts'
 import { createChecking } from './checking.ts'
 import { recordProfile } from './checks/profile.ts'
 import { Core, type GuardianParts } from './core.ts'
+import { fork } from './fork.ts'
 import type { ActiveRevision, Guardian } from './guardian.ts'
 import { Ledger } from './ledger.ts'
 import { createProbation } from './probation.ts'
@@ -96,6 +97,8 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
       })
       return { revision, activation: 1 }
     },
+
+    fork: (parent, name) => fork(core, parent, name),
 
     // Behind a commit in progress: who starts what this names starts what is active.
     active: (agent) => ledger.locked(agent, async () => active(agent)),

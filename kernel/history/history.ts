@@ -1,3 +1,4 @@
+import type { StoreFault } from '../store/store.ts'
 import type { Event, EventDraft, EventKind, Progress, TokenUsage } from '../wire/events.ts'
 
 /** Which events a reader may see: one agent's (or, for the operator, all), up to and including `asOf`. */
@@ -126,7 +127,7 @@ export interface StoredRequest {
  * A writer thread owns the database; `append` resolves once the events are on disk, and followers see them only then.
  */
 export interface History {
-  /** Why it is open for reading only (what failed to verify, in plain words); null: it is not. */
+  /** Why it is, or has become, open for reading only (what failed to verify, in plain words); null: it is not. */
   readonly problem: string | null
   /**
    * Adds events at the end, atomically and in order. Concurrent callers share a commit.
@@ -194,5 +195,20 @@ export interface History {
    * and all that is derived from them; else the last events alone. What a full one finds in the log itself ends all writing.
    */
   verify(options?: { full?: boolean; threads?: number }): Promise<VerifyReport>
+  /** Called when the disk is full, or a damaged file keeps the store from writing. Returns its undoing. */
+  onFault(listener: (fault: StoreFault) => void): () => void
+  /**
+   * Copies history, as it is at one moment, into a new folder that is a data directory of its own, and verifies the copy.
+   * Writing goes on. @throws KernelError `conflict` (the folder exists), `unavailable`.
+   */
+  backUp(folder: string): Promise<{ seq: number; sizeBytes: number; verified: VerifyReport }>
+  /**
+   * Moves blobs of at least `minBytes` that agents were given before `before` (epoch ms) into a file beside the database,
+   * with their hashes kept: they are read from there. Events are never dropped. null: there are none.
+   */
+  archive(options: {
+    before: number
+    minBytes: number
+  }): Promise<{ file: string; blobs: number; sizeBytes: number; seq: number } | null>
   close(): Promise<void>
 }

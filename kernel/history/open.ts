@@ -2,8 +2,9 @@ import type { Clock } from '../clock.ts'
 import { KernelError } from '../errors.ts'
 import { requestHash, sha256 } from '../store/chain.ts'
 import type { Appended, DraftRow, PlacedRequest, WriteOp } from '../store/messages.ts'
-import { openStore } from '../store/store.ts'
+import { openStore, type StoreFault } from '../store/store.ts'
 import type { Event, EventDraft, EventKind } from '../wire/events.ts'
+import { archiveBlobs } from './archive.ts'
 import { rowOf } from './drafts.ts'
 import { follow } from './follow.ts'
 import type { History, StoredRequest } from './history.ts'
@@ -30,6 +31,7 @@ const maxSearch = 500
  * @throws KernelError `unavailable` where the database cannot be opened, or is of a newer version.
  */
 export async function openHistory(options: HistoryOptions): Promise<History> {
+  const faultListeners = new Set<(fault: StoreFault) => void>()
   const listeners = new Set<(events: readonly Event[]) => void>()
   const added = new WeakMap<WriteOp, Event[]>()
   const known = new Set<string>()
@@ -40,8 +42,9 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
     ...(options.writerUrl === undefined ? {} : { writerUrl: options.writerUrl }),
     onCommit(settled) {
       const events = settled.flatMap(({ op, value }) => {
-        if (op.op !== 'append') return []
-        const these = eventsOf(op.events, value as Appended)
+        const rows = op.op === 'append' ? op.events : op.op === 'archive' ? [op.event] : []
+        if (rows.length === 0) return []
+        const these = eventsOf(rows, value as Appended)
         added.set(op, these)
         return these
       })
@@ -50,8 +53,13 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
       head = { seq: last.seq, hash: last.hash }
       for (const listener of listeners) notify(listener, events)
     },
+    onFault(fault) {
+      if (fault.fault === 'damaged') problem ??= fault.message
+      for (const listener of faultListeners) listener(fault)
+    },
   })
   let head = store.head
+  let problem = store.problem
 
   async function appendRows(
     drafts: readonly EventDraft[],
@@ -74,7 +82,9 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
   }
 
   const history: History = {
-    problem: store.problem,
+    get problem() {
+      return problem
+    },
     append: (drafts) => appendRows(drafts, null),
     appendIfActive: (agent, active, drafts) => appendRows(drafts, { agent, active }),
     head: () => head,
@@ -153,7 +163,23 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
     ...createReports(store),
     artifactVersions: (agent, name) => store.query('artifactVersions', agent, name),
     artifactNames: (agent, prefix) => store.query('artifactNames', agent, prefix),
-    verify: ({ full = true, threads } = {}) => (full ? store.verify(threads) : store.query('verifyRecent')),
+    async verify({ full = true, threads } = {}) {
+      if (!full) return store.query('verifyRecent')
+      const report = await store.verify(threads)
+      if (report.of === 'log') problem ??= report.problem
+      return report
+    },
+    onFault(listener) {
+      const own = (fault: StoreFault) => listener(fault)
+      faultListeners.add(own)
+      return () => faultListeners.delete(own)
+    },
+    async backUp(folder) {
+      const { head: at, sizeBytes, verified } = await store.backUp(folder)
+      return { seq: at?.seq ?? 0, sizeBytes, verified }
+    },
+    archive: (wanted) =>
+      archiveBlobs({ store, dataDir: options.dataDir, at: () => Math.trunc(options.clock.now()) }, wanted),
     close: () => store.close(),
   }
   return history

@@ -15,6 +15,7 @@ import {
 } from '../wire/operator.ts'
 import type { createBudgetDesk } from './budgets.ts'
 import type { createCredentials } from './credentials.ts'
+import type { createHistoryDesk } from './history.ts'
 
 /** What the operator contract is served from; put together by kernel.ts. */
 export interface OperatorParts {
@@ -30,8 +31,7 @@ export interface OperatorParts {
   typed(text: string, what: string): string
   /** Creates the agent with the starting policy where there is none of that name. */
   ensureAgent(agent: string): Promise<void>
-  /** Called with the result of a verification that the operator asked for. */
-  verified(report: Awaited<ReturnType<History['verify']>>): void
+  historyDesk: ReturnType<typeof createHistoryDesk>
 }
 
 /** Which transport a call came by: a person's view, or a script. Both see and do the same. */
@@ -58,7 +58,7 @@ function toOrpc(error: unknown): never {
 }
 
 export function createRouter(parts: OperatorParts) {
-  const { history, guardian, revisions, tasks, credentials, budgets, typed } = parts
+  const { history, guardian, revisions, tasks, historyDesk, credentials, budgets, typed } = parts
   const os = implement(operatorContract)
     .$context<OperatorContext>()
     .use(async ({ next }) => {
@@ -114,6 +114,10 @@ export function createRouter(parts: OperatorParts) {
       unlock: os.credentials.unlock.handler(({ input }) => credentials.unlock(input)),
     },
     agents: {
+      fork: os.agents.fork.handler(async ({ input: { agent, seq, name } }) => ({
+        ...(await guardian.fork({ agent, seq }, name)),
+        agent: name,
+      })),
       leaveSafeMode: os.agents.leaveSafeMode.handler(async ({ input }) => {
         const left = await guardian.leaveSafeMode(input.agent, typed(input.reason, 'your reason'))
         await tasks.released(input.agent)
@@ -121,7 +125,10 @@ export function createRouter(parts: OperatorParts) {
       }),
       list: os.agents.list.handler(async () => {
         const all = tasks.states()
-        const created = await everyEvent(history, 'agent.created')
+        const created = [
+          ...(await everyEvent(history, 'agent.created')),
+          ...(await everyEvent(history, 'agent.forked')),
+        ].sort((a, b) => a.seq - b.seq)
         return Promise.all(
           created.map(async (event) => {
             const agent = event.agent ?? ''
@@ -262,17 +269,9 @@ export function createRouter(parts: OperatorParts) {
       ),
     },
     history: {
-      verify: os.history.verify.handler(async () => {
-        const report = await history.verify({ full: true })
-        parts.verified(report)
-        return {
-          ok: report.ok,
-          events: report.events,
-          head: report.head?.hash ?? null,
-          firstBadSeq: report.firstBadSeq,
-          problem: report.problem,
-        }
-      }),
+      verify: os.history.verify.handler(() => historyDesk.verify()),
+      backup: os.history.backup.handler(({ input }) => historyDesk.backup(input.folder)),
+      archive: os.history.archive.handler(({ input }) => historyDesk.archive(input.before, input.minBytes)),
     },
   })
 }

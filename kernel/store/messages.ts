@@ -68,7 +68,7 @@ export type FromWorker =
   | { type: 'closed' }
 
 export interface WorkerSetup {
-  role: 'writer' | 'reader' | 'indexer'
+  role: 'writer' | 'reader' | 'indexer' | 'backup'
   dataDir: string
   version: string
   /** Another place of the database than DATA/history.db, for a reader. */

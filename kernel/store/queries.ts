@@ -65,6 +65,36 @@ export function createQueries(db: Connection, dataDir: string) {
       if (place !== undefined) return readArchived(dataDir, { hash, ...place })
       return (blob.get(hash) as Buffer | undefined) ?? null
     },
+    /** By bisection: `at` follows seq but where a clock was set, which moves the boundary and no more. */
+    lastSeqBefore(at: number): number {
+      const find = db.prepare('SELECT at FROM events WHERE seq = ?').pluck()
+      let [low, high] = [0, (db.prepare('SELECT max(seq) FROM events').pluck().get() as number | null) ?? 0]
+      while (low < high) {
+        const middle = Math.ceil((low + high) / 2)
+        if ((find.get(middle) as number) < at) low = middle
+        else high = middle - 1
+      }
+      return low
+    },
+
+    /** Blobs that an agent was given by `upTo`; those without a grant are the kernel's own and needed at a start. */
+    archivable(upTo: number, minBytes: number, maxBytes: number): { hashes: string[]; number: number } {
+      const rows = db
+        .prepare(`SELECT DISTINCT blobs.hash, octet_length(bytes) AS bytes FROM grants JOIN blobs ON blobs.hash = grants.hash
+          WHERE grants.seq <= ? AND octet_length(bytes) >= ? AND blobs.hash NOT IN (SELECT hash FROM archived_blobs)
+          ORDER BY grants.seq, blobs.id`)
+        .iterate(upTo, Math.max(1, minBytes)) as Iterable<{ hash: string; bytes: number }>
+      const hashes: string[] = []
+      let size = 0
+      for (const { hash, bytes } of rows) {
+        if (hashes.length > 0 && size + bytes > maxBytes) break
+        hashes.push(hash)
+        size += bytes
+      }
+      const files = db.prepare('SELECT count(DISTINCT file) FROM archived_blobs').pluck().get() as number
+      return { hashes, number: files + 1 }
+    },
+
     hasBlob: (hash: string): boolean => isKnown.get(hash) !== undefined,
     mayRead: (agent: string, hash: string): boolean =>
       lineage(db, agent, forever).some((stretch) => granted.get(stretch.agent, hash, stretch.upTo) !== undefined),

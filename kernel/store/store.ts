@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { KernelError } from '../errors.ts'
+import { type Backup, dropBackup, keepBackup } from './backup.ts'
 import type { FromWorker, Head, Outcome, ToWorker, WorkerSetup, WriteOp } from './messages.ts'
 import { setQuarantine } from './quarantine.ts'
 import type { Queries } from './queries.ts'
@@ -38,6 +40,8 @@ export interface Store {
   query<Q extends keyof Queries>(name: Q, ...args: Parameters<Queries[Q]>): Promise<ReturnType<Queries[Q]>>
   /** Over all of it, in `threads` threads of its own. What is found in the log itself ends all writing, here and at later starts. */
   verify(threads?: number): Promise<Verification>
+  /** Copies it into a new folder, verified. @throws KernelError `conflict` (the folder exists), `unavailable`. */
+  backUp(folder: string): Promise<Backup & { verified: Verification }>
   /** Lets what is waiting be written, then ends the threads. */
   close(): Promise<void>
 }
@@ -103,6 +107,30 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       if (found.of === 'log') writer.post({ type: 'quarantine', problem: found.problem ?? '' })
       keepFinding(options.dataDir, found)
       return found
+    },
+    async backUp(folder) {
+      if (isClosed) throw new KernelError('unavailable', 'the store is closed')
+      const thread = await start('backup')
+      verifying.add(thread)
+      try {
+        const backup = (await thread.call((id) =>
+          thread.post({ type: 'read', id, query: 'backUp', args: [folder] }),
+        )) as Backup
+        const { version, writerUrl } = options
+        const part = `${folder}.part`
+        const copy = { dataDir: part, version, file: join(part, 'history.db') }
+        const verified = await verifyStore(writerUrl === undefined ? copy : { ...copy, writerUrl })
+        // Also of a history that is damaged: then it is what there is, and its reader is told.
+        if (verified.ok || problem !== null) keepBackup(folder)
+        else {
+          dropBackup(folder)
+          throw new KernelError('unavailable', `the backup does not verify, and was removed: ${verified.problem}`)
+        }
+        return { ...backup, verified }
+      } finally {
+        verifying.delete(thread)
+        await thread.close()
+      }
     },
     async close() {
       isClosed = true

@@ -122,7 +122,12 @@ export const eventSchemas = {
   'agent.created': z.strictObject({ name: text, revision: sha256 }),
   /** The operator ended safe mode: executors of this agent may start again. */
   'agent.released': z.strictObject({ reason: text }),
-  'agent.forked': z.strictObject({ name: text, parent: z.strictObject({ agent: text, seq: count }), revision: sha256 }),
+  'agent.forked': z.strictObject({
+    name: text,
+    /** `hash`: the link of that event, so that the fork names the very history that it stands on. */
+    parent: z.strictObject({ agent: text, seq: count, hash: sha256.optional() }),
+    revision: sha256,
+  }),
   'task.created': z.strictObject({
     title: text,
     /** Pack path or name; null for a free instruction. */

@@ -13,6 +13,7 @@ import {
 } from './events.ts'
 import { budgetsContract } from './operator-budgets.ts'
 import { credentialsContract } from './operator-credentials.ts'
+import { forkContract, historyContract } from './operator-history.ts'
 
 /**
  * The operator contract: everything a person or a script can see and do. One router serves it over a MessagePort (desktop),
@@ -320,6 +321,7 @@ export const operatorContract = {
   credentials: credentialsContract,
   budgets: budgetsContract,
   agents: {
+    fork: forkContract,
     /** The active revision may try again, and tasks that safe mode had paused go on. `conflict` where there is none to leave. */
     leaveSafeMode: oc.input(z.strictObject({ agent: agentName, reason: z.string().max(4000) })).output(done),
     list: oc.output(
@@ -493,15 +495,5 @@ export const operatorContract = {
       )
       .output(z.object({ seq: count, activation: count, revision: sha256 })),
   },
-  history: {
-    verify: oc.output(
-      z.object({
-        ok: z.boolean(),
-        events: count,
-        head: z.string().nullable(),
-        firstBadSeq: count.nullable(),
-        problem: z.string().nullable(),
-      }),
-    ),
-  },
+  history: historyContract,
 }

@@ -78,6 +78,9 @@ export function fakeHost(world: FakeWorld) {
       ]),
     },
     agents: {
+      fork: os.agents.fork.handler(() => {
+        throw new ORPCError('UNAVAILABLE', { message: 'this host keeps nothing' })
+      }),
       leaveSafeMode: os.agents.leaveSafeMode.handler(({ input }) => marked('agent.released', { reason: input.reason })),
       list: os.agents.list.handler(() =>
         world.isEmpty
@@ -282,7 +285,13 @@ export function fakeHost(world: FakeWorld) {
         head: hash(99),
         firstBadSeq: null,
         problem: null,
+        of: null,
+        notes: [],
       })),
+      backup: os.history.backup.handler(() => {
+        throw new ORPCError('UNAVAILABLE', { message: 'this host keeps nothing' })
+      }),
+      archive: os.history.archive.handler(() => ({ files: [], blobs: 0, sizeBytes: 0 })),
     },
   })
 }
