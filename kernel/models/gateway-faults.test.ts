@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => upstream.close())
 
 describe('a provider in trouble', () => {
-  it('is asked again after 429 and 500, and every attempt is reported', async () => {
+  it('[M8] is asked again after 429 and 500, and every attempt is reported', async () => {
     upstream.answerWith(
       refusedWith(429, 'slow down', { 'retry-after': '0' }),
       refusedWith(503, 'busy', { 'retry-after': '0' }),
@@ -42,7 +42,7 @@ describe('a provider in trouble', () => {
     ])
   })
 
-  it('is given up on after two retries, with nothing charged for what was turned away', async () => {
+  it('[M8] [F18] is given up on after two retries, with nothing charged for what was turned away', async () => {
     upstream.answerWith(refusedWith(500, 'broken', { 'retry-after': '0' }))
     const gateway = openGateway()
     const answer = await gateway.call(aCall())
@@ -65,7 +65,7 @@ describe('a provider in trouble', () => {
     expect(answer.error?.message).toContain('no such effort')
   })
 
-  it('is asked again when nobody listens', async () => {
+  it('[F18] is asked again when nobody listens', async () => {
     const gateway = openGateway({ limits: { retries: 1 } })
     const closed = createServer().listen(0, '127.0.0.1')
     await once(closed, 'listening')
@@ -77,8 +77,8 @@ describe('a provider in trouble', () => {
     expect(answer.error?.message).toContain('ECONNREFUSED')
   })
 
-  it.each(['86400', 'Wed, 21 Oct 2065 07:28:00 GMT', 'garbage', '-5'])(
-    'does not hold a cancelled call for Retry-After: %s',
+  it.each(['1', '86400', 'Wed, 21 Oct 2065 07:28:00 GMT', 'garbage', '-5'])(
+    '[F17] does not hold a cancelled call for Retry-After: %s',
     async (retryAfter) => {
       upstream.answerWith(refusedWith(429, 'wait', { 'retry-after': retryAfter }))
       const abort = new AbortController()
@@ -116,7 +116,7 @@ describe('an answer without its end mark', () => {
       'is malformed',
       (response: ServerResponse) => void begin(response).end(`${opening.map(frame).join('')}data: {oops\n\n`),
     ],
-  ])('is incomplete, of no use, and charged as an estimate when it %s', async (_, serve) => {
+  ])('[F19] is incomplete, of no use, and charged as an estimate when it %s', async (_, serve) => {
     upstream.answerWith(serve)
     const answer = await openGateway().call(aCall())
     expect(answer).toMatchObject({ status: 'incomplete', attempts: 1, response: null, usageSource: 'estimated' })
@@ -125,14 +125,14 @@ describe('an answer without its end mark', () => {
     expect(answer.error?.code).toBe('unavailable')
   })
 
-  it('is incomplete, with the items that were finished, when some were', async () => {
+  it('[F19] is incomplete, with the items that were finished, when some were', async () => {
     upstream.answerWith(streamed(textAnswer('whole item').slice(0, 4)))
     const answer = await openGateway().call(aCall())
     expect(answer).toMatchObject({ status: 'incomplete', usageSource: 'estimated', error: { code: 'unavailable' } })
     expect(answer.response).toMatchObject({ status: 'incomplete', output: [{ type: 'message' }] })
   })
 
-  it('is cut when it stalls, comments notwithstanding', async () => {
+  it('[F19] is cut when it stalls, comments notwithstanding', async () => {
     upstream.answerWith((response) => {
       begin(response).write(opening.map(frame).join(''))
       const beat = setInterval(() => response.write(': keep-alive\n\n'), 10)
@@ -143,7 +143,7 @@ describe('an answer without its end mark', () => {
     expect(answer.error?.message).toContain('nothing came for 100 ms')
   })
 
-  it('is cut when it never ends', async () => {
+  it('[F19] is cut when it never ends', async () => {
     upstream.answerWith((response) => {
       begin(response).write(opening.map(frame).join(''))
       const beat = setInterval(() => response.write(frame(opening[2] ?? {})), 5)
@@ -157,14 +157,14 @@ describe('an answer without its end mark', () => {
   it.each([
     ['a line', { lineBytes: 10_000 }, `data: ${'x'.repeat(50_000)}`],
     ['bytes', { answerBytes: 10_000 }, ': x\n'.repeat(20_000)],
-  ])('is cut when it has %s beyond the limit', async (what, limits, junk) => {
+  ])('[F19] is cut when it has %s beyond the limit', async (what, limits, junk) => {
     upstream.answerWith((response) => void begin(response).write(opening.map(frame).join('') + junk))
     const answer = await openGateway({ limits }).call(aCall())
     expect(answer).toMatchObject({ status: 'failed', attempts: 1 })
     expect(answer.error?.message).toContain(what)
   })
 
-  it('is waited for no longer once its end mark has come', async () => {
+  it('[F19] is waited for no longer once its end mark has come', async () => {
     upstream.answerWith((response) => void begin(response).write(textAnswer('done').map(frame).join('')))
     expect(await openGateway().call(aCall())).toMatchObject({
       status: 'completed',
@@ -186,14 +186,15 @@ describe('an answer without its end mark', () => {
 })
 
 describe('a cancelled call', () => {
-  it('is charged its prompt and what had come, each time, and leaves no reservation', async () => {
+  it('[M5] is charged its prompt and what had come, a thousand times, and leaves no reservation', async () => {
     upstream.answerWith(
       (response) => void begin(response).write(textAnswer('some words').slice(0, 3).map(frame).join('')),
     )
     const gateway = openGateway()
     gateway.raiseBudget('T-1', { limitNanoUsd: 10_000_000_000, limitTokens: null })
     let spent = 0
-    for (let round = 0; round < 20; round += 1) {
+    const rounds = 1000
+    for (let round = 0; round < rounds; round += 1) {
       const abort = new AbortController()
       const answer = await gateway.call(
         aCall({ body: { max_output_tokens: 100 }, signal: abort.signal, onDelta: () => abort.abort() }),
@@ -204,8 +205,8 @@ describe('a cancelled call', () => {
       spent += answer.costNanoUsd ?? Number.NaN
     }
     expect(gateway.budget('T-1')).toMatchObject({ spentNanoUsd: spent, reservedNanoUsd: 0, reservedTokens: 0 })
-    expect(attempts).toHaveLength(20)
-  })
+    expect(attempts).toHaveLength(rounds)
+  }, 60_000)
 
   it('does not wait for a reader that has stopped reading', async () => {
     const abort = new AbortController()
@@ -231,7 +232,7 @@ describe('usage that cannot be true', () => {
     ['more cached than sent', { ...plausibleUsage, input_tokens_details: { cached_tokens: 101 } }],
     ['more reasoning than output', { ...plausibleUsage, output_tokens_details: { reasoning_tokens: 21 } }],
     ['words', { ...plausibleUsage, input_tokens: '100' }],
-  ])('gives way to an estimate: %s', async (_, usage) => {
+  ])('[M7] gives way to an estimate: %s', async (_, usage) => {
     upstream.answerWith(streamed(textAnswer('hello there', usage ?? null)))
     const answer = await openGateway().call(aCall())
     expect(answer).toMatchObject({ status: 'completed', usageSource: 'estimated', usage: { cacheRead: 0, output: 2 } })

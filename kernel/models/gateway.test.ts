@@ -80,7 +80,7 @@ describe('a call that goes well', () => {
 })
 
 describe('the key', () => {
-  it('goes to the chosen endpoint alone, whatever the environment says', async () => {
+  it('[C7] [S2] goes to the chosen endpoint alone, whatever the environment says', async () => {
     const capture = await startFakeUpstream()
     const logged: unknown[] = []
     const methods = ['log', 'info', 'warn', 'error', 'debug'] as const
@@ -112,7 +112,7 @@ describe('the key', () => {
     expect(Object.keys(headers).filter((name) => /leak|openai|stainless/.test(name))).toEqual([])
   })
 
-  it('does not follow a redirect', async () => {
+  it('[C7] does not follow a redirect', async () => {
     const elsewhere = await startFakeUpstream()
     upstream.answerWith(
       (response) => void response.writeHead(307, { location: `${elsewhere.baseUrl}/responses` }).end(),
@@ -124,7 +124,7 @@ describe('the key', () => {
     expect(answer.error?.message).toContain('redirect')
   })
 
-  it('is masked where an error body echoes it, plain or encoded', async () => {
+  it('[S4] is masked where an error body echoes it, plain or encoded', async () => {
     const echoed = [testKey, encodeURIComponent(testKey), Buffer.from(`Bearer ${testKey}`).toString('base64')]
     upstream.answerWith(refusedWith(401, `bad Authorization: Bearer ${echoed.join(' and ')}`))
     const answer = await openGateway().call(aCall())
@@ -157,7 +157,7 @@ describe('the key', () => {
     expect(shown.join('')).toBe(`your key is [redacted key], and ${testKey.slice(0, -1)}`)
   })
 
-  it('does not show in an inspection of the gateway', async () => {
+  it('[S12] does not show in an inspection of the gateway', async () => {
     const gateway = openGateway()
     await gateway.call(aCall())
     expect(inspect(gateway, { depth: 20, showHidden: true })).not.toContain('canary')
@@ -184,7 +184,7 @@ describe('the key', () => {
 })
 
 describe('a budget', () => {
-  it('for three calls lets at most three of a hundred parallel ones reach the provider', async () => {
+  it('[M4] [C8] for three calls lets at most three of a hundred parallel ones reach the provider', async () => {
     const gateway = openGateway()
     const body = { max_output_tokens: 200 }
     gateway.raiseBudget('T-1', { limitNanoUsd: 1_000_000_000, limitTokens: null })
@@ -211,7 +211,7 @@ describe('a budget', () => {
     return reserved
   }
 
-  it('in USD is refused where the price is unknown, with what to do about it', async () => {
+  it('[C8] in USD is refused where the price is unknown, with what to do about it', async () => {
     const gateway = openGateway({ priced: false })
     gateway.raiseBudget('T-1', { limitNanoUsd: 1_000_000_000, limitTokens: null })
     await expect(gateway.call(aCall())).rejects.toMatchObject({
@@ -221,7 +221,7 @@ describe('a budget', () => {
     expect(upstream.requests).toEqual([])
   })
 
-  it('in tokens works without a price and bounds the output that is asked for', async () => {
+  it('[M2] in tokens works without a price and bounds the output that is asked for', async () => {
     const gateway = openGateway({ priced: false })
     gateway.raiseBudget('T-1', { limitNanoUsd: null, limitTokens: 2000 })
     await gateway.call(aCall({ body: { max_output_tokens: 1e9 } }))

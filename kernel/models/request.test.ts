@@ -39,7 +39,7 @@ describe('the request allowlist', () => {
     [{ input: [{ type: 'function_call_output', call_id: 'c', output: 'x', url: 'y' }] }, 'input[0].url'],
     [{ include: ['web_search_call.results'] }, 'include[0]'],
     [{ tool_choice: { type: 'web_search' } }, 'tool_choice'],
-  ])('refuses %j, names the field and sends nothing', async (body, field) => {
+  ])('[S2] [M2] refuses %j, names the field and sends nothing', async (body, field) => {
     const refusal = openGateway().call(aCall({ body }))
     await expect(refusal).rejects.toMatchObject({ code: 'invalid', message: expect.stringContaining(`body: ${field}`) })
     expect(upstream.requests).toEqual([])

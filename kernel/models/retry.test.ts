@@ -12,13 +12,16 @@ describe('the wait before another attempt', () => {
     ['Sun, 29 Nov 2026 12:00:05 GMT', 5000],
     ['Wed, 21 Oct 2065 07:28:00 GMT', 20_000],
     ['Wed, 21 Oct 2015 07:28:00 GMT', 0],
-  ])('follows Retry-After: %s up to 20 s', (retryAfter, ms) => {
+  ])('[F17] follows Retry-After: %s up to 20 s', (retryAfter, ms) => {
     expect(waitMs(1, retryAfter, now, 0.5)).toBe(ms)
   })
 
-  it.each([null, 'garbage', '-5', '', '1e999', 'NaN'])('backs off by itself for Retry-After: %s', (retryAfter) => {
-    expect([1, 2, 3].map((failed) => waitMs(failed, retryAfter, now, 0.5))).toEqual([500, 1000, 2000])
-  })
+  it.each([null, 'garbage', '-5', '', '1e999', 'NaN'])(
+    '[F17] backs off by itself for Retry-After: %s',
+    (retryAfter) => {
+      expect([1, 2, 3].map((failed) => waitMs(failed, retryAfter, now, 0.5))).toEqual([500, 1000, 2000])
+    },
+  )
 })
 
 describe('another attempt', () => {

@@ -3,7 +3,7 @@ import { keysFromEnvironment } from '../credentials/environment.ts'
 import { createMasks } from '../credentials/masks.ts'
 import { createModelCards } from '../models/cards.ts'
 import { createGateway, type GatewayLimits } from '../models/gateway.ts'
-import type { Attempt, Gateway, GatewayCall } from '../models/models.ts'
+import type { Attempt, Gateway, GatewayCall, SharedBudgets } from '../models/models.ts'
 import { createPriceTable } from '../models/prices.ts'
 import { createTokenCounter } from '../models/tokens.ts'
 import type { ModelChoice } from '../wire/events.ts'
@@ -18,7 +18,7 @@ export interface GatewayBench {
   /** As reported, over all calls. */
   attempts: Attempt[]
   /** Task T-1 is open, without limits. */
-  openGateway(options?: { limits?: Partial<GatewayLimits>; priced?: boolean }): Gateway
+  openGateway(options?: { limits?: Partial<GatewayLimits>; priced?: boolean; shared?: SharedBudgets }): Gateway
   aCall(call?: Partial<Omit<GatewayCall, 'model'>> & { model?: Partial<ModelChoice> }): GatewayCall
 }
 
@@ -29,7 +29,7 @@ export async function openGatewayBench(): Promise<GatewayBench> {
   return {
     upstream,
     attempts,
-    openGateway({ limits = {}, priced = true } = {}) {
+    openGateway({ limits = {}, priced = true, shared } = {}) {
       const masks = createMasks()
       const keys = keysFromEnvironment({ THE_KEY: testKey }, masks)
       const cards = createModelCards()
@@ -42,6 +42,7 @@ export async function openGatewayBench(): Promise<GatewayBench> {
         redact: masks.redact,
         keyStart: masks.keyStart,
         limits,
+        ...(shared === undefined ? {} : { shared }),
       })
       gateway.openBudget('T-1', { limitNanoUsd: null, limitTokens: null, spentNanoUsd: 0, spentTokens: 0 })
       return gateway
