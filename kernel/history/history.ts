@@ -201,7 +201,7 @@ export interface History {
    * Copies history, as it is at one moment, into a new folder that is a data directory of its own, and verifies the copy.
    * Writing goes on. @throws KernelError `conflict` (the folder exists), `unavailable`.
    */
-  backUp(folder: string): Promise<{ seq: number; sizeBytes: number; verified: VerifyReport }>
+  backUp(folder: string, options?: { verify?: boolean }): Promise<{ seq: number; sizeBytes: number }>
   /**
    * Moves blobs of at least `minBytes` that agents were given before `before` (epoch ms) into a file beside the database,
    * with their hashes kept: they are read from there. Events are never dropped. null: there are none.

@@ -174,9 +174,9 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
       faultListeners.add(own)
       return () => faultListeners.delete(own)
     },
-    async backUp(folder) {
-      const { head: at, sizeBytes, verified } = await store.backUp(folder)
-      return { seq: at?.seq ?? 0, sizeBytes, verified }
+    async backUp(folder, how) {
+      const { head: at, sizeBytes } = await store.backUp(folder, how)
+      return { seq: at?.seq ?? 0, sizeBytes }
     },
     archive: (wanted) =>
       archiveBlobs({ store, dataDir: options.dataDir, at: () => Math.trunc(options.clock.now()) }, wanted),

@@ -7,7 +7,7 @@ import type { FromWorker, Head, Outcome, ToWorker, WorkerSetup, WriteOp } from '
 import { setQuarantine } from './quarantine.ts'
 import type { Queries } from './queries.ts'
 import type { Verification } from './verify/finding.ts'
-import { verifyFully } from './verify/full.ts'
+import { type Reader, type VerifyPart, verifyFully } from './verify/full.ts'
 
 export interface StoreOptions {
   dataDir: string
@@ -40,8 +40,8 @@ export interface Store {
   query<Q extends keyof Queries>(name: Q, ...args: Parameters<Queries[Q]>): Promise<ReturnType<Queries[Q]>>
   /** Over all of it, in `threads` threads of its own. What is found in the log itself ends all writing, here and at later starts. */
   verify(threads?: number): Promise<Verification>
-  /** Copies it into a new folder, verified. @throws KernelError `conflict` (the folder exists), `unavailable`. */
-  backUp(folder: string): Promise<Backup & { verified: Verification }>
+  /** Copies it into a new folder, and verifies it there. @throws KernelError `conflict` (the folder exists), `unavailable`. */
+  backUp(folder: string, options?: { verify?: boolean }): Promise<Backup>
   /** Lets what is waiting be written, then ends the threads. */
   close(): Promise<void>
 }
@@ -81,6 +81,17 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   writer.onFault = (fault) => options.onFault?.(fault)
   if (head !== null) indexer?.wake()
 
+  /** Of a history that is damaged, what there is: then its reader is told by the damaged one. */
+  async function verifyBackup(folder: string): Promise<void> {
+    const dataDir = `${folder}.part`
+    const copy = { dataDir, version: options.version, file: join(dataDir, 'history.db') }
+    const { writerUrl } = options
+    const verified = await verifyStore(writerUrl === undefined ? copy : { ...copy, writerUrl })
+    if (verified.ok || problem !== null) return
+    dropBackup(folder)
+    throw new KernelError('unavailable', `the backup does not verify, and was removed: ${verified.problem}`)
+  }
+
   return {
     head,
     problem,
@@ -108,7 +119,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       keepFinding(options.dataDir, found)
       return found
     },
-    async backUp(folder) {
+    async backUp(folder, { verify = true } = {}) {
       if (isClosed) throw new KernelError('unavailable', 'the store is closed')
       const thread = await start('backup')
       verifying.add(thread)
@@ -116,17 +127,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         const backup = (await thread.call((id) =>
           thread.post({ type: 'read', id, query: 'backUp', args: [folder] }),
         )) as Backup
-        const { version, writerUrl } = options
-        const part = `${folder}.part`
-        const copy = { dataDir: part, version, file: join(part, 'history.db') }
-        const verified = await verifyStore(writerUrl === undefined ? copy : { ...copy, writerUrl })
-        // Also of a history that is damaged: then it is what there is, and its reader is told.
-        if (verified.ok || problem !== null) keepBackup(folder)
-        else {
-          dropBackup(folder)
-          throw new KernelError('unavailable', `the backup does not verify, and was removed: ${verified.problem}`)
-        }
-        return { ...backup, verified }
+        if (verify) await verifyBackup(folder)
+        keepBackup(folder)
+        return backup
       } finally {
         verifying.delete(thread)
         await thread.close()
@@ -158,15 +161,27 @@ export async function verifyStore(options: {
   return verifyInThreads(start, verifyThreads, new Set())
 }
 
+/** Some parts of a verification alone, for measuring them. */
+export async function verifyParts(
+  dataDir: string,
+  version: string,
+  only: readonly VerifyPart[],
+): Promise<Verification> {
+  const start = () => startThread(undefined, { role: 'reader', dataDir, version })
+  return verifyInThreads(start, verifyThreads, new Set(), only)
+}
+
 async function verifyInThreads(
   start: () => Promise<Thread>,
   count: number,
   verifying: Set<Thread>,
+  only?: readonly VerifyPart[],
 ): Promise<Verification> {
   const threads = await Promise.all(Array.from({ length: count }, start))
   for (const thread of threads) verifying.add(thread)
   try {
-    return await verifyFully(threads.map((thread) => ({ ask: (name, ...args) => ask(thread, name, ...args) })))
+    const readers = threads.map((thread): Reader => ({ ask: (name, ...args) => ask(thread, name, ...args) }))
+    return await verifyFully(readers, only)
   } finally {
     for (const thread of threads) {
       verifying.delete(thread)

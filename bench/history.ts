@@ -1,0 +1,283 @@
+import { closeSync, copyFileSync, fdatasyncSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { systemClock } from '../kernel/clock.ts'
+import type { History } from '../kernel/history/history.ts'
+import { openHistory } from '../kernel/history/open.ts'
+import { genesis, link, sha256 } from '../kernel/store/chain.ts'
+import { indexFile } from '../kernel/store/search/index-file.ts'
+import { openForReading } from '../kernel/store/sqlite.ts'
+import { verifyParts } from '../kernel/store/store.ts'
+import { commonWord, draftOf, fill, rareWord } from './log.ts'
+import { measureReference } from './reference.ts'
+import { atMost, type Bench, quantile, type Row, rate, time, told } from './row.ts'
+
+const version = 'bench'
+const open = (dataDir: string) => openHistory({ dataDir, clock: systemClock, version })
+
+/** Reads at the smallest size, which those at larger ones are held to. */
+interface Base {
+  openMs: number
+  lastPageMs: number
+}
+
+export const bench: Bench = async function* ({ sizes, folder }) {
+  yield* appends(join(folder, 'appends'))
+  let base: Base | null = null
+  for (const size of [...new Set([10_000, ...sizes])].sort((a, b) => a - b)) {
+    const dataDir = join(folder, `h${size}`)
+    base = yield* atSize(dataDir, size, base, sizes.includes(size))
+    rmSync(dataDir, { recursive: true, force: true })
+    if (sizes.includes(size) && size <= 100_000) yield* againstReference(folder, size)
+  }
+}
+
+async function* appends(dataDir: string): AsyncGenerator<Row> {
+  const history = await open(dataDir)
+  const bytes = (count: number) =>
+    Buffer.from(Array.from({ length: count }, (_, n) => `${JSON.stringify(draftOf(n))}\n`).join(''))
+  const one = bytes(4).subarray(0, bytes(4).length / 4)
+  const raw = rawAppends(`${dataDir}.raw`, one, 400, true)
+  const own: number[] = []
+  for (let n = 0; n < 400; n += 1) own.push(await timed(() => history.append([draftOf(n)])))
+  yield time(
+    'one durable append, p50',
+    quantile(own, 0.5),
+    { what: 'write + fdatasync', value: quantile(raw, 0.5) },
+    0.7,
+  )
+  yield told('one durable append, p99', { value: quantile(own, 0.99), unit: 'ms' })
+  for (const group of [100, 500]) {
+    const rawRate = perSecond(group, rawAppends(`${dataDir}.raw`, bytes(group), 60, true))
+    const jsonl = perSecond(
+      group,
+      rawAppends(`${dataDir}.raw`, () => bytes(group), 60, false),
+    )
+    const times: number[] = []
+    for (let n = 0; n < 60; n += 1) {
+      const drafts = Array.from({ length: group }, (_, k) => draftOf(n * group + k))
+      times.push(await timed(() => history.append(drafts)))
+    }
+    const measured = { value: perSecond(group, times), unit: 'events/s' }
+    yield rate(`groups of ${group}`, measured, { what: 'write + fdatasync', value: rawRate }, 0.4)
+    yield rate(
+      `groups of ${group}, durable`,
+      measured,
+      { what: 'stringify + write, no sync', value: jsonl },
+      group === 100 ? 0.5 : 0.3,
+    )
+  }
+  yield* offered(history)
+  await history.close()
+}
+
+/** 2,000 events a second, one by one, as several agents would; how long anything else waits for the loop meanwhile. */
+async function* offered(history: History): AsyncGenerator<Row> {
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  const pending: Promise<unknown>[] = []
+  delay.enable()
+  const start = performance.now()
+  let n = 0
+  await new Promise<void>((resolve) => {
+    const timer = setInterval(() => {
+      for (const due = ((performance.now() - start) / 1000) * 2_000; n < due; n += 1)
+        pending.push(history.append([draftOf(n)]))
+      if (n >= 6_000) {
+        clearInterval(timer)
+        resolve()
+      }
+    }, 2)
+  })
+  await Promise.all(pending)
+  delay.disable()
+  yield atMost('2,000 events/s offered: delay of the loop, p99', { value: delay.percentile(99) / 1e6, unit: 'ms' }, 5)
+}
+
+async function* atSize(dataDir: string, size: number, base: Base | null, isTold: boolean): AsyncGenerator<Row, Base> {
+  const name = size.toLocaleString('en')
+  let history = await open(dataDir)
+  const filled = await fill(history, size)
+  const indexMs = await timed(() => indexed(dataDir, size))
+  await history.close()
+  const opening = await timed(async () => {
+    history = await open(dataDir)
+  })
+  const page = await median(20, () => history.read({ agent: null }, { order: 'desc', limit: 100 }))
+  const own: Base = { openMs: opening, lastPageMs: page }
+  if (isTold) {
+    yield told(`${name}: filled, in commits of 500`, { value: filled, unit: 'events/s' })
+    yield told(`${name}: index of words complete after`, { value: indexMs, unit: 'ms' })
+    const first = base ?? own
+    yield time(`${name}: open`, opening, { what: 'at 10,000', value: first.openMs }, 0.5)
+    yield atMost(
+      `${name}: verification at start`,
+      { value: await median(3, () => history.verify({ full: false })), unit: 'ms' },
+      200,
+    )
+    yield time(`${name}: last 100 with bodies`, page, { what: 'at 10,000', value: first.lastPageMs }, 0.25)
+    const deep = await median(20, () =>
+      history.read({ agent: null }, { after: Math.floor(Math.random() * (size - 100)), limit: 100 }),
+    )
+    yield time(`${name}: a page at any depth`, deep, { what: 'last 100', value: page }, 0.25)
+    const kind = await median(20, () =>
+      history.read({ agent: null }, { kinds: ['note.added'], order: 'desc', limit: 100 }),
+    )
+    yield time(`${name}: a page of one kind`, kind, { what: 'unfiltered', value: page }, 0.2)
+    yield atMost(
+      `${name}: search, newest 100 of a common word`,
+      { value: await median(5, () => history.search({ agent: null }, commonWord)), unit: 'ms' },
+      50,
+    )
+    yield atMost(
+      `${name}: search, a rare word`,
+      { value: await median(5, () => history.search({ agent: null }, rareWord)), unit: 'ms' },
+      50,
+    )
+    yield atMost(
+      `${name}: search, a common word in one task`,
+      { value: await median(5, () => history.search({ agent: null }, commonWord, { task: 'T-1' })), unit: 'ms' },
+      50,
+    )
+    yield atMost(
+      `${name}: chart of a task and all totals`,
+      {
+        value: await median(5, () =>
+          Promise.all([history.steps('T-1'), history.totals({}), history.totals({ sinceMs: 0 })]),
+        ),
+        unit: 'ms',
+      },
+      100,
+    )
+    yield* verification(dataDir, name, size, history)
+    yield* backup(dataDir, name, history)
+  }
+  await history.close()
+  return own
+}
+
+async function* verification(dataDir: string, name: string, size: number, history: History): AsyncGenerator<Row> {
+  const pure = pureChain(Math.min(size, 200_000))
+  const chainMs = await timed(() => verifyParts(dataDir, version, ['chain']))
+  const perMs = { value: (size / chainMs) * 1000, unit: 'events/s' }
+  yield rate(`${name}: verification of the chain`, perMs, { what: 'SHA-256 alone, one thread', value: pure }, 0.4)
+  const allMs = await timed(async () => {
+    const { ok, problem } = await history.verify()
+    if (!ok) throw new Error(`the history of the bench does not verify: ${problem}`)
+  })
+  yield told(
+    `${name}: verification of everything`,
+    { value: (size / allMs) * 1000, unit: 'events/s' },
+    { what: 'SHA-256 alone', value: pure },
+  )
+}
+
+async function* backup(dataDir: string, name: string, history: History): AsyncGenerator<Row> {
+  const from = join(dataDir, 'history.db')
+  const to = `${dataDir}.copy`
+  const copyMs = await timed(() => {
+    copyFileSync(from, to)
+    const fd = openSync(to, 'r')
+    fsyncSync(fd)
+    closeSync(fd)
+  })
+  rmSync(to)
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  const backupMs = await timed(() => history.backUp(`${dataDir}.backup`, { verify: false }))
+  delay.disable()
+  rmSync(`${dataDir}.backup`, { recursive: true })
+  yield time(`${name}: backup, without its verification`, backupMs, { what: 'copy + fsync', value: copyMs }, 0.8)
+  yield atMost(`${name}: longest the loop waited for it`, { value: delay.max / 1e6, unit: 'ms' }, 20)
+}
+
+async function* againstReference(folder: string, size: number): AsyncGenerator<Row> {
+  const name = `${size.toLocaleString('en')}, one file an event`
+  const files = join(folder, `files${size}`)
+  const peer = measureReference(files, size, commonWord)
+  rmSync(files, { recursive: true, force: true })
+  const dataDir = join(folder, `own${size}`)
+  const history = await open(dataDir)
+  const filled = await fill(history, size)
+  await indexed(dataDir, size)
+  yield told(
+    `${name}: appended`,
+    { value: filled, unit: 'events/s' },
+    { what: 'reference, not synced', value: peer.appendPerSecond },
+  )
+  const reads: [string, number, () => Promise<unknown>][] = [
+    ['last 100', peer.lastPageMs, () => history.read({ agent: null }, { order: 'desc', limit: 100 })],
+    [
+      '100 of one kind',
+      peer.byKindMs,
+      () => history.read({ agent: null }, { kinds: ['note.added'], order: 'desc', limit: 100 }),
+    ],
+    ['search for a common word', peer.searchMs, () => history.search({ agent: null }, commonWord)],
+  ]
+  for (const [what, peerMs, read] of reads)
+    yield time(`${name}: ${what}`, await median(10, read), { what: 'reference', value: peerMs }, 1)
+  await history.close()
+  rmSync(dataDir, { recursive: true, force: true })
+}
+
+function rawAppends(file: string, bytes: Buffer | (() => Buffer), times: number, isSynced: boolean): number[] {
+  const fd = openSync(file, 'w')
+  const taken: number[] = []
+  for (let n = 0; n < times; n += 1) {
+    const start = performance.now()
+    writeSync(fd, typeof bytes === 'function' ? bytes() : bytes)
+    if (isSynced) fdatasyncSync(fd)
+    taken.push(performance.now() - start)
+  }
+  closeSync(fd)
+  rmSync(file)
+  return taken
+}
+
+/** What the hashes alone cost, over the same bytes. */
+function pureChain(count: number): number {
+  const rows = Array.from({ length: Math.min(count, 20_000) }, (_, n) => draftOf(n))
+  const data = rows.map((draft) => JSON.stringify(draft.data))
+  const start = performance.now()
+  let hash = genesis
+  for (let n = 0; n < count; n += 1) {
+    const { agent, task, run, turn, step, actor, revision, kind } = rows[n % rows.length] as (typeof rows)[number]
+    const header = [1_700_000_000_000, agent, task, run, null, turn, step, actor, revision, kind] as (
+      | string
+      | number
+      | null
+    )[]
+    hash = link(n + 1, header, sha256(data[n % data.length] as string), hash)
+  }
+  return (count / (performance.now() - start)) * 1000
+}
+
+/** Resolves once the index of words has every event. */
+async function indexed(dataDir: string, size: number): Promise<void> {
+  for (;;) {
+    try {
+      const words = openForReading(indexFile(dataDir))
+      const covered = words.prepare('SELECT sum(up_to - part * 250000) FROM parts').pluck().get()
+      words.close()
+      if (covered === size) return
+    } catch {
+      // It is being made.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+function perSecond(group: number, times: readonly number[]): number {
+  return (group / quantile(times, 0.5)) * 1000
+}
+
+async function timed(work: () => unknown): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+async function median(times: number, work: () => Promise<unknown>): Promise<number> {
+  const taken: number[] = []
+  for (let n = 0; n < times; n += 1) taken.push(await timed(work))
+  return quantile(taken, 0.5)
+}
