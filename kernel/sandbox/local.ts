@@ -12,6 +12,7 @@ import { resolveMounts } from './mounts.ts'
 import { killOrphans, markerOf } from './orphans.ts'
 import { profiles } from './profiles.ts'
 import type { Box, BoxLimits, BoxSpec, ProfileName, ProviderReport, RunOutput, SandboxProvider } from './sandbox.ts'
+import { localSnapshots } from './snapshots/local-snapshots.ts'
 
 export interface LocalConfig {
   /** `DATA/boxes`: exists. Only folders below it are mounted. */
@@ -50,6 +51,7 @@ export function localProvider(config: LocalConfig): SandboxProvider {
   const cgroups = openCgroups(`exodesk-${hash}`, config.cgroups)
   const powers: CgroupPowers = cgroups?.powers ?? { memory: false, pids: false, freeze: false }
   const boxes = new Map<string, LocalBox>()
+  const snapshots = localSnapshots([resolve(config.boxesDir), boxesDir], config.clock)
   const frozen = new Map<string, Promise<void>>()
   let host: Promise<Host> | undefined
   let report: Promise<ProviderReport> | undefined
@@ -66,6 +68,23 @@ export function localProvider(config: LocalConfig): SandboxProvider {
   }
 
   const start = async (spec: BoxSpec): Promise<LocalBox> => {
+    if (spec.state === undefined) return startBox(spec)
+    const { state, ...rest } = spec
+    if (spec.profile !== 'verifier' || spec.mounts.root !== undefined)
+      throw new KernelError('invalid', 'only a verifier begins with a snapshot, and then has no other root')
+    const copy = await snapshots.materialise(state.place, state.snapshot)
+    const remove = (): void => void copy.remove().catch(() => {})
+    try {
+      const box = await startBox({ ...rest, mounts: { ...spec.mounts, root: copy.root } })
+      void box.exited.then(remove)
+      return box
+    } catch (error) {
+      remove()
+      throw error
+    }
+  }
+
+  const startBox = async (spec: BoxSpec): Promise<LocalBox> => {
     checkSpec(spec)
     const profile = profiles[spec.profile]
     if (profile === undefined) throw new KernelError('invalid', `there is no box profile "${spec.profile}"`)
@@ -131,6 +150,41 @@ export function localProvider(config: LocalConfig): SandboxProvider {
     }
   }
 
+  const freeze: SandboxProvider['freeze'] = async (label) => {
+    while (frozen.has(label)) await frozen.get(label)
+    let release: () => void = () => {}
+    frozen.set(label, new Promise((done) => (release = done)))
+    const thaws: (() => void)[] = []
+    const thaw = async (): Promise<void> => {
+      for (const go of thaws.splice(0)) go()
+      frozen.delete(label)
+      release()
+    }
+    try {
+      for (const box of own(label)) thaws.push(await box.freeze(powers.freeze))
+      return { thaw }
+    } catch (error) {
+      await thaw()
+      throw error
+    }
+  }
+
+  /** With every box of the label stopped, and none beginning. */
+  const stopped = async <T>(label: string, work: () => Promise<T>): Promise<T> => {
+    const frozen = await freeze(label)
+    try {
+      return await work()
+    } finally {
+      await frozen.thaw()
+    }
+  }
+
+  const killAll: SandboxProvider['killAll'] = async (label) => {
+    const mine = own(label)
+    await Promise.all(mine.map((box) => box.kill()))
+    return mine.length + (await killOrphans({ hash, label, keep: new Set(boxes.keys()), cgroups }))
+  }
+
   return {
     name: 'local',
     report() {
@@ -139,35 +193,22 @@ export function localProvider(config: LocalConfig): SandboxProvider {
     },
     start: (spec): Promise<Box> => start(spec),
     run,
-    async freeze(label) {
-      while (frozen.has(label)) await frozen.get(label)
-      let release: () => void = () => {}
-      frozen.set(label, new Promise((done) => (release = done)))
-      const thaws: (() => void)[] = []
-      const thaw = async (): Promise<void> => {
-        for (const go of thaws.splice(0)) go()
-        frozen.delete(label)
-        release()
-      }
-      try {
-        for (const box of own(label)) thaws.push(await box.freeze(powers.freeze))
-        return { thaw }
-      } catch (error) {
-        await thaw()
-        throw error
-      }
+    freeze,
+    killAll,
+    open: (place) => snapshots.open(place),
+    snapshot: (place, name) => stopped(place.label, () => snapshots.take(place, name)),
+    async restore(place, name) {
+      if (!(await snapshots.list(place)).some((snapshot) => snapshot.name === name))
+        throw new KernelError('not-found', `there is no snapshot ${name}`)
+      await killAll(place.label)
+      await stopped(place.label, () => snapshots.restore(place, name))
     },
-    async killAll(label) {
-      const mine = own(label)
-      await Promise.all(mine.map((box) => box.kill()))
-      return mine.length + (await killOrphans({ hash, label, keep: new Set(boxes.keys()), cgroups }))
+    snapshots: (place) => snapshots.list(place),
+    forget: (place, name) => snapshots.forget(place, name),
+    async destroy(place) {
+      await killAll(place.label)
+      await snapshots.destroy(place)
     },
-    open: async () => {},
-    snapshot: refuseSnapshots,
-    restore: refuseSnapshots,
-    snapshots: async () => [],
-    forget: refuseSnapshots,
-    destroy: async () => {},
     reap: () => killOrphans({ hash, keep: new Set(boxes.keys()), cgroups }),
     async close() {
       isClosed = true
@@ -185,8 +226,4 @@ function launchBox(id: string, spec: BoxSpec, launch: Launch, makeGroup: () => B
     group?.remove()
     throw launchError(error as NodeJS.ErrnoException)
   }
-}
-
-async function refuseSnapshots(): Promise<never> {
-  throw new KernelError('unavailable', 'local boxes have no snapshots yet')
 }
