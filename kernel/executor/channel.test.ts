@@ -72,7 +72,7 @@ describe('the channel', () => {
     ['a fraction as id', '{"jsonrpc":"2.0","id":1.5,"method":"policy.diff"}', -32600],
     ['neither method nor id', '{"jsonrpc":"2.0"}', -32600],
     ['a bare number', '5', -32600],
-  ])('answers %s with an error, keeps its text, and goes on', async (_, line, code) => {
+  ])('[R1] [R9] answers %s with an error, keeps its text, and goes on', async (_, line, code) => {
     const { channel, say, answerTo } = open()
     say(line)
     expect((await answerTo(null)).error).toMatchObject({ code, data: { code: 'invalid' } })
@@ -91,7 +91,7 @@ describe('the channel', () => {
     'then',
     'constructor',
     'initialize',
-  ])('knows no method %s', async (method) => {
+  ])('[H1] [R6] knows no method %s', async (method) => {
     const { say, answerTo } = open()
     say({ id: 1, method, params: {} })
     expect((await answerTo(1)).error?.code).toBe(-32601)
@@ -107,7 +107,7 @@ describe('the channel', () => {
     ['a name outside', 'artifact.put', { name: '../vault', text: '' }],
     ['an absolute name', 'artifact.get', { name: '/etc/passwd' }],
     ['too long a timeout', 'sandbox.exec', { command: 'ls', timeoutMs: 3_600_001 }],
-  ])('refuses %s as invalid', async (_, method, params) => {
+  ])('[H3] [H4] refuses %s as invalid', async (_, method, params) => {
     const { say, answerTo } = open()
     say({ id: 1, method, params })
     expect((await answerTo(1)).error).toMatchObject({ code: -32602, data: { code: 'invalid' } })
@@ -121,7 +121,7 @@ describe('the channel', () => {
     expect((await answerTo(1)).error).toEqual({ code: -32000, message: 'internal error', data: { code: 'internal' } })
   })
 
-  it('holds at most 64 requests open, whatever is sent', async () => {
+  it('[R7] holds at most 64 requests open, whatever is sent', async () => {
     const { channel, say, sent, until } = open({ 'policy.diff': () => new Promise(() => undefined) })
     for (let id = 1; id <= 10_000; id += 1) say({ id, method: 'policy.diff' })
     await until(() => sent.length === 10_000 - wireLimits.inFlight)
@@ -129,7 +129,7 @@ describe('the channel', () => {
     expect(sent[0]?.error).toMatchObject({ code: -32000, data: { code: 'unavailable' } })
   })
 
-  it('reads no more from one that does not listen, and reads on once it does', async () => {
+  it('[C19] reads no more from one that does not listen, and reads on once it does', async () => {
     const page = 'x'.repeat(100_000)
     const { input, say, sent, listen, until } = open(
       { 'policy.diff': async () => ({ diff: page }) },
@@ -156,7 +156,7 @@ describe('the channel', () => {
     expect(channel.calls()).toHaveLength(1)
   })
 
-  it('gives up on a peer that breaks the protocol again and again', async () => {
+  it('[R1] gives up on a peer that breaks the protocol again and again', async () => {
     const { say, struck } = open()
     for (let line = 0; line < channelLimits.strikes + 20; line += 1) say('noise')
     await expect.poll(() => struck.length, { interval: 1 }).toBe(1)
@@ -204,7 +204,7 @@ describe('the channel', () => {
     expect(sent.map(({ method }) => method)).toEqual(['stream.chunk', 'ping', 'stream.chunk'])
   })
 
-  it('survives any bytes: no throw, and an honest request after them is still answered', async () => {
+  it('[C19] survives any bytes: no throw, and an honest request after them is still answered', async () => {
     const message = fc.record(
       {
         jsonrpc: fc.oneof(fc.constant('2.0'), fc.jsonValue()),

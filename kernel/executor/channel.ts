@@ -29,6 +29,8 @@ export interface InboundCall {
   readonly since: number
   /** What it does, for the now-line. */
   what: string
+  /** Its own `timeoutMs`; null: it names none. */
+  declaredMs: number | null
 }
 
 /** One handler per method. Params are valid when it is called; what it throws is told to the executor, never raised here. */
@@ -99,6 +101,11 @@ export class Channel {
       }
     })
     options.input.on('error', () => undefined)
+  }
+
+  /** Bytes that wait for the executor to read. */
+  get unsentBytes(): number {
+    return this.#outbox.queuedBytes
   }
 
   /** Calls that are being answered now, oldest first. */
@@ -208,6 +215,7 @@ export class Channel {
       signal: controller.signal,
       since: this.#options.clock.now(),
       what: method,
+      declaredMs: null,
     }
     const done = this.#run(handler, params, call)
     this.#calls.set(id, { call, controller, done })
@@ -218,7 +226,9 @@ export class Channel {
     // The entry in #calls is made before anything below can run.
     await null
     try {
-      const result = await handler.run(parsed(handler.schema, params ?? {}, call.method), call)
+      const valid = parsed(handler.schema, params ?? {}, call.method)
+      call.declaredMs = declaredBy(valid)
+      const result = await handler.run(valid, call)
       this.#calls.delete(call.id)
       this.#reply({ jsonrpc: '2.0', id: call.id, result })
     } catch (error) {
@@ -290,6 +300,11 @@ export class Channel {
     if (this.#isClosed || this.#pauses.size === 0) this.#options.input.resume()
     else this.#options.input.pause()
   }
+}
+
+function declaredBy(params: unknown): number | null {
+  const { timeoutMs } = params as { timeoutMs?: unknown }
+  return typeof timeoutMs === 'number' ? timeoutMs : null
 }
 
 /** Only for the developer's eyes: a frame has bounded depth, so that this cannot overflow. */

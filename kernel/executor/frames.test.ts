@@ -26,26 +26,26 @@ describe('the frame reader', () => {
     ['{"a":"\0"}', 'NUL'],
     ['{"__proto__":{"x":1}}', '__proto__'],
     ['{"a":[{"__proto__":1}]}', '__proto__'],
-  ])('finds %j bad and reads on', (line, problem) => {
+  ])('[R1] [R5] finds %j bad and reads on', (line, problem) => {
     const frames = read([Buffer.concat([Buffer.from(line), Buffer.from('\n{"ok":1}\n')])])
     expect(frames[0]).toMatchObject({ ok: false, problem: expect.stringContaining(problem) })
     expect(frames[1]).toEqual({ ok: true, value: { ok: 1 } })
     expect(({} as { x?: unknown }).x).toBeUndefined()
   })
 
-  it('drops a line of 8 MB as it comes and reads the next', () => {
+  it('[R2] drops a line of 8 MB as it comes and reads the next', () => {
     const piece = Buffer.alloc(64 * 1024, 'a')
     const frames = read([...Array.from({ length: 128 }, () => piece), '\n', '{"ok":1}\n'])
     expect(frames.filter(({ ok }) => !ok).length).toBeGreaterThanOrEqual(1)
     expect(frames.at(-1)).toEqual({ ok: true, value: { ok: 1 } })
   })
 
-  it('counts a line without end again and again', () => {
+  it('[R2] counts a line without end again and again', () => {
     const piece = Buffer.alloc(64 * 1024, 'a')
     expect(read(Array.from({ length: 160 }, () => piece)).length).toBe(10)
   })
 
-  it('refuses 100,000 levels before anything recursive can meet them', () => {
+  it('[R3] refuses 100,000 levels before anything recursive can meet them', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}\n`
     const objects = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}\n`
     for (const text of [deep, objects]) {
@@ -54,7 +54,7 @@ describe('the frame reader', () => {
     expect(read([`${'['.repeat(64)}${']'.repeat(64)}\n`])).toMatchObject([{ ok: true }])
   })
 
-  it('finds the same frames in any bytes, however they are cut', () => {
+  it('[C19] finds the same frames in any bytes, however they are cut', () => {
     const line = fc.oneof(
       fc.json().map((text) => Buffer.from(text)),
       fc.uint8Array({ maxLength: 80 }).map((bytes) => Buffer.from(bytes)),

@@ -123,7 +123,7 @@ describe('a generation', () => {
     expect(await generation.runTurn({ ...turn, turn: 2 })).toEqual(end)
   })
 
-  it('keeps noise on stdout for the developer, and gives up on a process that writes nothing else', async () => {
+  it('[R9] keeps noise on stdout for the developer, and gives up on a process that writes nothing else', async () => {
     test = await openTestExecutors()
     const generation = await test.start('noisy')
     expect(await generation.runTurn(turn)).toMatchObject({ outcome: 'yielded' })

@@ -9,7 +9,7 @@ const turn = { turn: 1, maxSteps: 5, maxMs: 60_000 }
 const pings = { pingEveryMs: 100, pingMisses: 5 }
 
 describe('the watchdogs', () => {
-  it('end a process whose event loop does not turn', async () => {
+  it('[F15] [C20] end a process whose event loop does not turn', async () => {
     test = await openTestExecutors({ timings: pings })
     const generation = await test.start('busy')
     expect(await generation.runTurn(turn)).toMatchObject({ outcome: 'interrupted' })
@@ -17,14 +17,14 @@ describe('the watchdogs', () => {
     expect((await test.kinds()).slice(-2)).toEqual(['executor.hung', 'turn.ended'])
   })
 
-  it('end a stopped process', async () => {
+  it('[F15] [C20] end a stopped process', async () => {
     test = await openTestExecutors({ timings: pings })
     const generation = await test.start('idle', { agent: 'stopped' })
     stopPolicy('executor-stopped-g1')
     expect(await generation.ended).toMatchObject({ kind: 'hung', watchdog: 'ping' })
   })
 
-  it('end a turn in which nothing happens although pings are answered', async () => {
+  it('[C20] end a turn in which nothing happens although pings are answered', async () => {
     test = await openTestExecutors({ timings: { ...pings, progressMs: 1000 } })
     const generation = await test.start('idle')
     expect(await generation.runTurn(turn)).toMatchObject({ outcome: 'interrupted' })
@@ -48,7 +48,7 @@ describe('the watchdogs', () => {
 })
 
 describe('a start', () => {
-  it('that exits at once is a crash with its exit code and stderr', async () => {
+  it('[C20] that exits at once is a crash with its exit code and stderr', async () => {
     test = await openTestExecutors()
     const details = { stage: 'handshake', exitCode: 3, stderr: 'the policy gives up\n' }
     await expect(test.start('exits')).rejects.toMatchObject({ code: 'unavailable', details })

@@ -9,6 +9,10 @@ export interface Timings {
   pingMisses: number
   /** A turn without any mediated call in flight or finished for so long counts as hung. */
   progressMs: number
+  /** A call in flight that declares no deadline keeps the turn from counting as hung for so long: a model may take half an hour. */
+  callMs: number
+  /** No call does so for longer, whatever it declares. */
+  callCapMs: number
   /** Answers that must come at once: turn.cancel, drain. */
   answerMs: number
   /** After a cancel, until the process is killed. */
@@ -30,6 +34,8 @@ export const defaultTimings: Timings = {
   pingEveryMs: 2_000,
   pingMisses: 5,
   progressMs: 60_000,
+  callMs: 35 * 60_000,
+  callCapMs: 65 * 60_000,
   answerMs: 2_000,
   cancelMs: 2_000,
   overtimeMs: 60_000,

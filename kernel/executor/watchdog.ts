@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Channel } from './channel.ts'
+import type { Channel, InboundCall } from './channel.ts'
 import type { Timings } from './timings.ts'
 
 /** Both watchdogs count their own ticks and not time: when the kernel itself was stopped for a minute, no executor is to blame. */
@@ -38,20 +38,29 @@ export function watchPings(
   return { stop: () => clearInterval(timer) }
 }
 
-/** Calls `onHung` once when for `progressMs` no mediated call was in flight, begun or ended. Calls in flight have limits of their own. */
+/**
+ * Calls `onHung` once when for `progressMs` no mediated call was begun, ended or rightly in flight. A call may take the time that
+ * it declared (`timeoutMs`), else `callMs`; at most `callCapMs`, whatever it says.
+ */
 export function watchProgress(
-  channel: Channel,
-  timings: Pick<Timings, 'progressMs'>,
+  channel: Pick<Channel, 'calls'>,
+  timings: Pick<Timings, 'progressMs' | 'callMs' | 'callCapMs'>,
   onHung: (afterMs: number) => void,
 ): Watchdog & { note(): void } {
   const ticks = 20
+  const tickMs = timings.progressMs / ticks
+  /** Ticks that each call in flight has seen. */
+  let ages = new Map<InboundCall, number>()
   let idle = 0
+  const isInTime = (call: InboundCall, seen: number): boolean =>
+    seen * tickMs < Math.min(call.declaredMs ?? timings.callMs, timings.callCapMs) + timings.progressMs
   const timer = setInterval(() => {
-    idle = channel.calls().length > 0 ? 0 : idle + 1
+    ages = new Map(channel.calls().map((call) => [call, (ages.get(call) ?? 0) + 1]))
+    idle = [...ages].some(([call, seen]) => isInTime(call, seen)) ? 0 : idle + 1
     if (idle < ticks) return
     clearInterval(timer)
     onHung(timings.progressMs)
-  }, timings.progressMs / ticks)
+  }, tickMs)
   return {
     stop: () => clearInterval(timer),
     note: () => {
