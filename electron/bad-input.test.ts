@@ -34,6 +34,8 @@ interface Running {
   child: ChildProcess
   /** Resolves once stdout has shown a line that holds this. */
   line(text: string): Promise<string>
+  /** The same of stderr. */
+  note(text: string): Promise<void>
   ended: Promise<{ code: number | null; stdout: string; stderr: string }>
 }
 
@@ -62,6 +64,16 @@ function start(command: string, args: string[], env: Record<string, string> = {}
         }
         look()
         child.once('exit', (code) => reject(new Error(`ended with ${code} before: ${stdout}${stderr}`)))
+      }),
+    note: (text) =>
+      new Promise((resolve) => {
+        const heard = () => {
+          if (!stderr.includes(text)) return
+          err.off('data', heard)
+          resolve()
+        }
+        err.on('data', heard)
+        heard()
       }),
     ended: new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr }))),
   }
@@ -145,19 +157,17 @@ describe('flags', () => {
   })
 })
 
-describe.skipIf(boxMissing)('a run that is followed', () => {
-  /** Waits in its second command until the test lets it go on. */
-  const waiting = () =>
-    writePack(join(base, 'pack'), {
-      script: [shell('echo begun'), shell('while [ ! -e /task/go ]; do sleep 0.05; done'), shell('echo more')],
-    })
-  const run = (...flags: string[]) => exodesk('run', waiting(), '--model', 'sim-script', '--data', dataDir, ...flags)
+describe.skipIf(boxMissing)('a run that is followed', { timeout: 120_000 }, () => {
+  const pack = (second: string) =>
+    writePack(join(base, 'pack'), { script: ['echo begun', second, ...Array(20).fill('sleep 0.1')].map(shell) })
+  const run = (second: string) => exodesk('run', pack(second), '--model', 'sim-script', '--data', dataDir)
   const stateOf = async () => JSON.parse((await said(exodesk('tasks', '--data', dataDir, '--json'))).stdout)
 
   it('is paused and kept by one Ctrl-C, and stopped by a second', async () => {
-    const first = run()
-    await first.line('shell')
+    const first = run('sleep 4')
+    await first.line('step 1')
     first.child.kill('SIGINT')
+    await first.note('Pausing T-1')
     first.child.kill('SIGINT')
     const { code, stderr } = await first.ended
     expect(code).toBe(1)
@@ -167,8 +177,8 @@ describe.skipIf(boxMissing)('a run that is followed', () => {
   })
 
   it('is kept where its output is read no more, and says so', async () => {
-    const one = run()
-    await one.line('shell')
+    const one = run('echo again')
+    await one.line('step 1')
     one.child.stdout?.destroy()
     const { code, stderr } = await one.ended
     expect(code).toBe(1)

@@ -1,4 +1,5 @@
 import { type Kernel, type KernelConfig, openKernel, passphraseSealer, type Sealer } from '../kernel/kernel.ts'
+import { hint } from './command-name.ts'
 import { keepMemoryOutOfCoreDumps } from './core-dumps.ts'
 import { makeDataDir } from './data-dir.ts'
 import { dockerEngine } from './docker-engine.ts'
@@ -50,6 +51,7 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string, opti
     env: { ...process.env },
     resources,
     simulator,
+    hint,
     sealers: [...(options.sealers ?? []), passphrase],
     ...dockerEngine(process.env),
     ...(options.proceed === undefined ? {} : { proceed: options.proceed }),

@@ -112,7 +112,7 @@ describe.each([
     leave()
   })
 
-  it('carries errors with their code and text, and refuses what the contract does not allow', async () => {
+  it('[U7] carries errors with their code and text, and refuses what the contract does not allow', async () => {
     const { desk, leave } = await open(smallRouter().router)
     await expect(desk.proposals.file({ agent: 'a', proposal: 'P-1', path: 'none.ts' })).rejects.toMatchObject({
       code: 'not-found',
@@ -172,7 +172,7 @@ describe('a follower that does not read', () => {
 })
 
 describe('the WebSocket of the headless desk', () => {
-  it('refuses a foreign Origin, a foreign Host, no Origin and another path at the handshake', async () => {
+  it('[U8] refuses a foreign Origin, a foreign Host, no Origin and another path at the handshake', async () => {
     const headless = await serveDesk(smallRouter().router)
     const cookie = await passOf(headless)
     const { host } = new URL(headless.freshUrl())

@@ -71,6 +71,8 @@ export interface KernelConfig {
   /** Steps of probation of a new activation. Default 10. */
   probationSteps?: number
   turnLimits?: { maxSteps: number; maxMs: number }
+  /** Texts name commands as `exodesk COMMAND`: this gives them as they are typed where the host runs. Default: as they are. */
+  hint?: (text: string) => string
   /** Whether tasks that were not over go on. Default true; false: a host for one question leaves them for the next start. */
   proceed?: boolean
 }
@@ -134,7 +136,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   const startedAt = clock.now()
   const notices = createNotices()
   const boxesDir = join(config.dataDir, 'boxes')
-  const { resources } = config
+  const { resources, hint = (text: string) => text } = config
   const lock = holdLock(config.dataDir)
   opened.push(() => lock.release())
   const masks = createMasks()
@@ -332,7 +334,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
 
   const status = (): Promise<HostStatus> =>
     hostStatus(
-      { history, guardian, tasks, provider, reports: provider.reports, notices, clock },
+      { history, guardian, tasks, provider, reports: provider.reports, notices, clock, hint },
       {
         version: config.version,
         host: config.host,
@@ -353,6 +355,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     credentials: createCredentials({ vault, history, tasks, record, proceeds: config.proceed ?? true }),
     budgets: createBudgetDesk({ shared, history }),
     typed,
+    hint,
     status,
     ensureAgent: async (agent) => {
       if ((await guardian.active(agent)) === null) await guardian.createAgent(agent, await readSeed(resources.seed))

@@ -21,10 +21,12 @@ export interface StatusParts {
   reports(): Promise<ProviderReport[]>
   notices: Notices
   clock: Clock
+  /** How commands are typed. */
+  hint(text: string): string
 }
 
 export async function hostStatus(parts: StatusParts, fixed: Fixed): Promise<HostStatus> {
-  const { history, guardian, tasks, provider, clock, notices } = parts
+  const { history, guardian, tasks, provider, clock, notices, hint } = parts
   const midnight = new Date(clock.now()).setHours(0, 0, 0, 0)
   const [sandbox, providers, today, waiting] = await Promise.all([
     provider.report(),
@@ -38,10 +40,12 @@ export async function hostStatus(parts: StatusParts, fixed: Fixed): Promise<Host
   return {
     ...fixed,
     sandbox: {
-      ...sandboxOf(sandbox),
-      providers: providers.map((report) => ({ name: report.name, ...sandboxOf(report) })),
+      ...sandboxOf(sandbox, hint),
+      providers: providers.map((report) => ({ name: report.name, ...sandboxOf(report, hint) })),
     },
-    notices: notices.list(),
+    notices: notices
+      .list()
+      .map((one) => ({ ...one, text: hint(one.text), fix: one.fix === null ? null : hint(one.fix) })),
     running: running.filter((task) => task.state !== 'paused' && task.state !== 'interrupted').length,
     decisions: waiting.length,
     todayNanoUsd: today.costNanoUsd,
@@ -52,13 +56,13 @@ export async function hostStatus(parts: StatusParts, fixed: Fixed): Promise<Host
   }
 }
 
-function sandboxOf(report: ProviderReport) {
+function sandboxOf(report: ProviderReport, hint: StatusParts['hint']) {
   return {
     available: report.available,
     provider: report.available ? report.name : null,
     detail: report.detail,
     reason: report.reason ?? null,
-    fix: report.fix ?? null,
+    fix: report.fix === undefined ? null : hint(report.fix),
   }
 }
 

@@ -86,7 +86,7 @@ describe('text for a terminal', () => {
     expect(inert('x'.repeat(400), 10)).toBe(`${'x'.repeat(10)}…`)
   })
 
-  it('shows what a reader would not see, or a terminal would act on', () => {
+  it('[U5] shows what a reader would not see, or a terminal would act on', () => {
     const points = [0x1b, 0x07, 0x9b, 0x202e, 0x200b, 0x2028, 0xfe0f, 0xe0041, 0x3164, 0x2800, 0xa0, 0xd800, 0xe000]
     for (const point of points) expect(inert(`a${String.fromCodePoint(point)}b`)).toBe(`a\\u{${point.toString(16)}}b`)
   })

@@ -15,7 +15,7 @@ afterAll(() => test.close())
 const context = { actor: 'executor', task: 'T-1', turn: 1, step: 2 } as const
 
 describe('artifacts', () => {
-  it('keep every version readable, byte for byte, also after a restart', async () => {
+  it('[A2] keep every version readable, byte for byte, also after a restart', async () => {
     const one = await artifacts.put('a', 'notes/plan.md', 'one\r\n', context)
     const two = await artifacts.put('a', 'notes/plan.md', 'twø', context)
     expect([one, two]).toMatchObject([
@@ -79,7 +79,7 @@ describe('artifacts', () => {
     await expect(artifacts.get('a', name)).rejects.toMatchObject({ code: 'invalid' })
   })
 
-  it('take names as they are: case twins and odd names are values of their own and no files', async () => {
+  it('[A1] take names as they are: case twins and odd names are values of their own and no files', async () => {
     const names = ['Case', 'case', '-rf', '.hidden', 'history.db', 'CON', 'x'.repeat(200), '__proto__', 'constructor']
     for (const name of names) await artifacts.put('odd', name, `value of ${name}`, context)
     for (const name of names) expect((await artifacts.get('odd', name)).text).toBe(`value of ${name}`)

@@ -191,7 +191,7 @@ describe('probation', () => {
     expect(await test.approve('P-2')).toMatchObject({ state: 'probation' })
   })
 
-  it.each(['crash', 'hang'] as const)('brings the last good one back by itself after a %s', async (kind) => {
+  it.each(['crash', 'hang'] as const)('[G15] brings the last good one back by itself after a %s', async (kind) => {
     await adopt('two')
     await test.approve(await test.propose('three'))
     await test.propose('four')

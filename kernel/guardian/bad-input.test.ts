@@ -206,6 +206,35 @@ describe('[C25] a verdict that cannot be', () => {
   })
 })
 
+describe('[G18] an executor', () => {
+  it('has no word on its wire by which it could approve, authorise or activate anything', async () => {
+    const { requestSchemas } = await import('../wire/executor-schema.ts')
+    const methods = Object.keys(requestSchemas)
+    expect(methods).toContain('policy.propose')
+    expect(methods.filter((method) => /approv|authori|activat|verdict|review|rollback|confirm/i.test(method))).toEqual(
+      [],
+    )
+    const { eventSchemas } = await import('../wire/events.ts')
+    const append = requestSchemas['history.append'].safeParse({
+      kind: 'proposal.reviewed',
+      data: { proposal: 'P-1', verdict: 'approved' },
+    })
+    expect([Object.hasOwn(eventSchemas, 'proposal.reviewed'), append.success]).toEqual([true, false])
+  })
+
+  it('[G22] that asks for the way back proposes the older tree, and waits for a verdict like any other', async () => {
+    await test.approve(await test.propose('two'))
+    for (let step = 0; step < 3; step += 1) await test.step()
+    const again = await test.propose('one')
+    expect(await test.guardian.get(agent, again)).toMatchObject({ state: 'ready' })
+    expect(await test.guardian.active(agent)).toMatchObject({ activation: 2 })
+    await test.approve(again)
+    const activations = (await dataOf('revision.activated')) as { activation: number; revision: string }[]
+    expect(activations.map(({ activation }) => activation)).toEqual([1, 2, 3])
+    expect(activations[2]?.revision).toBe(activations[0]?.revision)
+  })
+})
+
 describe('a rollback that cannot be', () => {
   it('is to an activation that there is none of, or to a number that none can have', async () => {
     for (const wanted of [7, 0, -1, 1.5, Number.NaN])

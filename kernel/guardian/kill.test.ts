@@ -18,7 +18,7 @@ const failpoints = [
 
 describe.each(['running', 'at-rest'] as const)('a host killed while an activation %s', (mode) => {
   it.each(failpoints)(
-    'is at %s has one active revision afterwards, and completes what was approved',
+    '[C26] is at %s has one active revision afterwards, and completes what was approved',
     async (at) => {
       const dataDir = mkdtempSync(join(tmpdir(), 'exodesk-killed-'))
       const victim = spawnSync(

@@ -136,7 +136,7 @@ describe('a verdict', () => {
     expect(test.executors.booted).toEqual([revision, revision])
   })
 
-  it('holds once, for exactly what its view showed', async () => {
+  it('[C25] holds once, for exactly what its view showed', async () => {
     await test.propose('two')
     const { nonce, binding } = await test.guardian.view(agent, 'P-1')
     const input = { agent, proposal: 'P-1', nonce, binding, reason: '' }
@@ -157,7 +157,7 @@ describe('a verdict', () => {
     expect(await dataOf('proposal.reviewed')).toMatchObject([{ proposal: 'P-2', by: 'operator' }])
   })
 
-  it('binds to the check events and to the active revision, not only to the content', async () => {
+  it('[C21] binds to the check events and to the active revision, not only to the content', async () => {
     await test.propose('two')
     const first = await test.guardian.view(agent, 'P-1')
     await test.guardian.withdraw(agent, 'P-1', 'operator')

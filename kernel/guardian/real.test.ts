@@ -77,7 +77,7 @@ describe('a proposal for the starting policy', () => {
     await generation?.stop('enough')
   })
 
-  it('that throws where it starts fails its boot check, with what it said', async () => {
+  it('[G15] that throws where it starts fails its boot check, with what it said', async () => {
     const broken = withFile('main.ts', "throw new Error('no such luck')\n")
     const detail = await test.guardian.get(agent, await submit(broken))
     expect(detail.state).toBe('failed-checks')

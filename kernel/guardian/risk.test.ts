@@ -23,7 +23,7 @@ describe('the risk of a change', () => {
     ['a computed import', { 'a.ts': 'await import(name)\n' }, 'HIGH', 'computed name'],
     ['the environment', { 'a.ts': 'process.env.KEY\n' }, 'HIGH', 'own process'],
     ['the type checker switched off', { 'a.ts': '// @ts-nocheck\n' }, 'HIGH', 'type checker'],
-  ])('is judged by what it changes: %s', (_name, changed, risk, reason) => {
+  ])('[G19] is judged by what it changes: %s', (_name, changed, risk, reason) => {
     const judged = riskOf(base, tree(changed))
     expect(judged.risk).toBe(risk)
     expect(judged.reasons.join('; ')).toContain(reason)

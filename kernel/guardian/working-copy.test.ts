@@ -214,7 +214,7 @@ describe('the types check', () => {
     )
   })
 
-  it('fails an error of the policy’s, naming file and line', async () => {
+  it('[C23] fails an error of the policy’s, naming file and line', async () => {
     const wrong = `import type { Json } from '#wire'\nexport const json: Json = () => 1\nenum E { A }\n`
     await test.guardian.submit(agent, policy('x', { 'tools/wrong.ts': wrong }), 'why', 'claim')
     await test.guardian.settled(agent)
@@ -235,7 +235,7 @@ describe('the types check', () => {
     expect(test.executors.booted).toEqual([])
   })
 
-  it('takes no configuration from the policy', async () => {
+  it('[G12] [C23] takes no configuration from the policy', async () => {
     const hostile = {
       'tsconfig.json': '{"compilerOptions": {"noCheck": true, "strict": false}}',
       'lib/tsconfig.json': '{"compilerOptions": {"noCheck": true}}',
@@ -244,6 +244,25 @@ describe('the types check', () => {
     await test.guardian.submit(agent, policy('x', hostile), 'why', 'claim')
     await test.guardian.settled(agent)
     expect((await test.guardian.get(agent, 'P-1')).reason).toContain('types: lib/a.ts:1')
+  })
+
+  it('[G13] runs nothing that a tree brings for its builders: hooks, scripts and configurations are text', async () => {
+    const ran = "throw new Error('it ran')\n"
+    const hostile = {
+      'package.json':
+        '{"scripts": {"postinstall": "touch /tmp/ran", "prepare": "touch /tmp/ran", "prebuild": "touch /tmp/ran"}}',
+      'vite.config.ts': ran,
+      'vitest.config.ts': ran,
+      'types/postinstall.ts': ran,
+    }
+    await test.guardian.submit(agent, policy('x', hostile), 'why', 'claim')
+    await test.guardian.settled(agent)
+    const { state, checks, revision } = await test.guardian.get(agent, 'P-1')
+    expect(checks.map(({ check, verdict }) => `${check} ${verdict}`)).toEqual(['scope pass', 'types pass', 'boot pass'])
+    expect(state).toBe('ready')
+    // The kernel's own package.json is what lies beside the tree.
+    const paths = (await test.revisions.read(revision)).map(({ path }) => path)
+    expect(paths).toEqual(['main.ts', 'types/postinstall.ts', 'vite.config.ts', 'vitest.config.ts'])
   })
 
   it('is unresolved where there is no checker, and that is no pass', async () => {

@@ -204,7 +204,13 @@ describe('what goes wrong inside', () => {
     const fails = () => {
       throw new Error('/home/someone/secret: permission denied')
     }
-    const parts = { tasks: { list: fails, states: fails }, packs: fails, status: fails } as unknown as OperatorParts
+    const hint = (text: string) => text
+    const parts = {
+      tasks: { list: fails, states: fails },
+      packs: fails,
+      status: fails,
+      hint,
+    } as unknown as OperatorParts
     const broken = clientOf(createRouter(parts))
     for (const ask of [() => broken.tasks.list(), () => broken.packs.list(), () => broken.host.status()]) {
       const error = await ask().catch((thrown: unknown) => thrown as Error & { code: string })

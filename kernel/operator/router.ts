@@ -29,6 +29,8 @@ export interface OperatorParts {
   budgets: ReturnType<typeof createBudgetDesk>
   /** What a person wrote, with keys masked. */
   typed(text: string, what: string): string
+  /** How commands are typed where the host runs. */
+  hint(text: string): string
   /** Creates the agent with the starting policy where there is none of that name. */
   ensureAgent(agent: string): Promise<void>
   historyDesk: ReturnType<typeof createHistoryDesk>
@@ -51,21 +53,21 @@ const statusOf: Record<string, number> = {
 }
 
 /** A KernelError as the contract's error: its code and text, never more than `publicError` lets out. */
-function toOrpc(error: unknown): never {
+function toOrpc(error: unknown, hint: (text: string) => string): never {
   if (error instanceof ORPCError) throw error
   const { code, message, details } = publicError(error)
-  throw new ORPCError(code, { status: statusOf[code] ?? 500, message, data: details })
+  throw new ORPCError(code, { status: statusOf[code] ?? 500, message: hint(message), data: details })
 }
 
 export function createRouter(parts: OperatorParts) {
-  const { history, guardian, revisions, tasks, historyDesk, credentials, budgets, typed } = parts
+  const { history, guardian, revisions, tasks, historyDesk, credentials, budgets, typed, hint } = parts
   const os = implement(operatorContract)
     .$context<OperatorContext>()
     .use(async ({ next }) => {
       try {
         return await next()
       } catch (error) {
-        return toOrpc(error)
+        return toOrpc(error, hint)
       }
     })
 

@@ -187,7 +187,7 @@ describe('materialise', () => {
       (folder) => [renameSync(folder, join(boxesDir, 'away')), symlinkSync(join(boxesDir, 'away'), folder)],
     ],
     ['nothing', (folder) => renameSync(folder, join(boxesDir, 'nothing'))],
-  ])('lays it anew where it finds %s', async (_name, change) => {
+  ])('[G2] lays it anew where it finds %s', async (_name, change) => {
     const revision = await revisions.put(tree)
     const folder = await revisions.materialise(revision)
     change(folder)

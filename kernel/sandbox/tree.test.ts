@@ -25,7 +25,7 @@ async function tarOf(entries: readonly Entry[]): Promise<Buffer> {
 const read = async (entries: readonly Entry[]) => readTree(Readable.from([await tarOf(entries)]))
 
 describe('reading a tree from a tar', () => {
-  it('takes regular text files, sorted, and leaves out what the kernel wrote', async () => {
+  it('[C22] takes regular text files, sorted, and leaves out what the kernel wrote', async () => {
     const result = await read([
       { name: './', type: 'directory', mode: 0o755 },
       { name: './main.ts', body: 'b' },
@@ -82,7 +82,7 @@ describe('reading a tree from a tar', () => {
     ],
     ['has a long path', [{ name: `${'x'.repeat(200)}.ts` }], `${'x'.repeat(200)}.ts`, /longer/],
   ]
-  it.each(refused)('refuses a file that %s', async (_why, entries, path, problem) => {
+  it.each(refused)('[C22] [G11] refuses a file that %s', async (_why, entries, path, problem) => {
     const result = await read(entries)
     expect(result).toMatchObject({ ok: false })
     expect(result.ok ? [] : result.problems).toContainEqual({ path, problem: expect.stringMatching(problem) })

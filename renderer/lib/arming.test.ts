@@ -30,7 +30,7 @@ describe('arming of an approval', () => {
   it('is disarmed as soon as the window loses the focus', () =>
     expect(missing({ attendedSince: null })).toContain('window'))
 
-  it('asks for every file to be viewed, except at low risk', () => {
+  it('[G9] asks for every file to be viewed, except at low risk', () => {
     expect(missing({ filesViewed: 1 })).toBe('view 1 more file first')
     expect(missing({ filesViewed: 0 })).toBe('view 2 more files first')
     expect(missing({ filesViewed: 0, risk: null })).toBe('view 2 more files first')
@@ -45,7 +45,7 @@ describe('arming of an approval', () => {
   it('never arms for the kernel itself', () =>
     expect(missing({ risk: 'KERNEL', reason: 'please' })).toContain('kernel'))
 
-  it('never arms without a view of the kernel, with a stale one, twice, or out of turn', () => {
+  it('[C25] never arms without a view of the kernel, with a stale one, twice, or out of turn', () => {
     expect(missing({ hasView: false })).toContain('view')
     expect(missing({ isStale: true })).toContain('reload')
     expect(missing({ isSending: true })).toBe('sending')

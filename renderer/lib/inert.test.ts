@@ -12,7 +12,7 @@ describe('inert text', () => {
   it('shows marks that reorder text as tokens', () => expect(inert('a\u202eb\u2066c')).toBe('a⟦U+202E⟧b⟦U+2066⟧c'))
   it('shows zero-width, joiners, tags and the byte order mark', () =>
     expect(inert('\u200b\u200d\u{e0041}\ufeff')).toBe('⟦U+200B⟧⟦U+200D⟧⟦U+E0041⟧⟦U+FEFF⟧'))
-  it('shows terminal escapes and other controls', () =>
+  it('[U5] shows terminal escapes and other controls', () =>
     expect(inert('\u001b[31mred\u0000')).toBe('⟦ESC⟧[31mred⟦U+0000⟧'))
   it('shows a lone surrogate and a variation selector that could carry data', () =>
     expect(inert('\ud800 x\u{e0101}')).toBe('⟦U+D800⟧ x⟦U+E0101⟧'))
@@ -20,7 +20,7 @@ describe('inert text', () => {
     const text = 'a\tb\nжизнь 日本 é ⚠\ufe0f 😀'
     expect(inertPieces(text)).toEqual([{ text, isToken: false }])
   })
-  it('never lets a hidden character through, whatever the text', () => {
+  it('[C24] never lets a hidden character through, whatever the text', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const shown = inert(text)

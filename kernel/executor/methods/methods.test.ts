@@ -102,7 +102,7 @@ describe('storage for an executor', () => {
     expect(written[0]).toMatchObject({ actor: 'executor', turn: 1, generation: 1 })
   })
 
-  it('gives out only blobs that this agent has a right to', async () => {
+  it('[A7] gives out only blobs that this agent has a right to', async () => {
     test = await openTestExecutors()
     const secret = await test.open.history.putBlob('of another agent')
     const results = await made([

@@ -43,7 +43,7 @@ describe('a character that a reviewer cannot see', () => {
     ['a no-break space', 0x00a0, 'space'],
     ['an ideographic space', 0x3000, 'space'],
     ['a blank of Braille', 0x2800, 'space'],
-  ])('is found: %s', async (_name, point, what) => {
+  ])('[C24] [G6] is found: %s', async (_name, point, what) => {
     const text = `const a = 1\nconst b = "x${code(point)}y"\n`
     const hex = `U+${point.toString(16).toUpperCase().padStart(4, '0')}`
     expect(hiddenCharacters(text)).toEqual([{ line: 2, codePoint: hex, what: expect.stringContaining(what) }])
@@ -70,7 +70,7 @@ describe('a word that passes for another', () => {
     ['mathematical letters', `const ${code(0x1d41a)} = 1`, 'U+1D41A'],
     ['a key in a string', `rules['${cyrillic.a}llow'] = 1`, 'U+0430'],
     ['a whole word, where the tree has the Latin one', `${cyrillic.copy}()\nfunction copy() {}`, 'U+0441'],
-  ])('is found in a program: %s', async (_name, text, hex) => {
+  ])('[C24] [G6] is found in a program: %s', async (_name, text, hex) => {
     const { verdict: outcome, summary } = await verdict(main, { path: 'b.ts', text })
     expect(outcome).toBe('fail')
     expect(summary).toContain(`b.ts: line 1 has a word with a letter that looks like another (${hex})`)
@@ -102,7 +102,7 @@ describe('a word that passes for another', () => {
 })
 
 describe('a tree', () => {
-  it('of plain text with main.ts passes', async () => {
+  it('[C22] of plain text with main.ts passes', async () => {
     expect(await verdict(main, { path: 'notes/plan.md', text: '# Plan\n' })).toMatchObject({ verdict: 'pass' })
   })
 
@@ -120,7 +120,7 @@ describe('a tree', () => {
     ['a line that nobody reads', [main, { path: 'a.ts', text: `const a = '${'a'.repeat(2100)}'` }], 'longer than'],
     ['too many files', [main, ...Array.from({ length: 500 }, (_, n) => ({ path: `a${n}.ts`, text: '' }))], 'more than'],
     ['half a surrogate pair', [main, { path: 'a.ts', text: '\ud800' }], 'not UTF-8'],
-  ])('with %s fails, and the problem names it', async (_name, files, problem) => {
+  ])('[C22] with %s fails, and the problem names it', async (_name, files, problem) => {
     const outcome = await verdict(...files)
     expect(outcome.verdict).toBe('fail')
     expect(outcome.summary).toContain(problem)
