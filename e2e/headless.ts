@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { type Browser, chromium } from 'playwright-core'
 import { root } from './exodesk.ts'
 
-const chromiumPath = process.env.EXODESK_CHROMIUM ?? '/usr/bin/chromium'
+export const chromiumPath = process.env.EXODESK_CHROMIUM ?? '/usr/bin/chromium'
 
 export interface Headless {
   /** The one-time URL that it printed. */
