@@ -35,6 +35,11 @@ const renderers: { [kind: string]: (data: { [key: string]: Json }) => string | n
     const { from, to } = data as { from: { activation: number }; to: { activation: number } }
     return `r${from.activation}${data.proposal === null ? '' : ` (${data.proposal})`} was rolled back to the code of r${to.activation} (${data.cause}): ${data.reason}\nYour edit is still in /policy.`
   },
+  'job.ended': (data) => {
+    const how = data.ending === 'exited' ? (data.signal ?? `exit code ${data.exitCode}`) : data.ending
+    const why = data.outOfMemory === true ? ': it reached the memory limit' : ''
+    return `${data.job} ended (${how}) after ${Math.round(Number(data.durationMs) / 1000)} s${why}.`
+  },
   'tool.quarantined': (data) => `The tool ${data.tool} is off: ${data.reason}`,
 }
 

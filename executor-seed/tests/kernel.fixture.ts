@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import { PassThrough } from 'node:stream'
-import type { ExecutorToKernel, InitializeResult, Json, KernelMethod, TaskBrief, TurnRunResult, WireEvent } from '#wire'
+import type {
+  ExecutorToKernel,
+  InitializeResult,
+  Json,
+  KernelMethod,
+  SandboxJob,
+  TaskBrief,
+  TurnRunResult,
+  WireEvent,
+} from '#wire'
 import { start } from '../executor.ts'
 import {
   type Api,
@@ -77,6 +86,8 @@ export class FakeKernel {
   /** Longest line that the executor wrote, bytes. */
   longestLine = 0
   task: TaskBrief
+  readonly jobs = new Map<string, SandboxJob & { logs: { stdout: string; stderr: string } }>()
+  readonly snapshots = new Map<string, Map<string, string>>()
   exec: (command: string) => { exitCode?: number; stdout?: string; stderr?: string } | Promise<never> = () => ({})
   complete: (summary: string) => { accepted: boolean; message: string } = () => ({ accepted: true, message: 'done' })
   onRequest: (body: { [key: string]: Json }) => void = () => {}
@@ -220,10 +231,37 @@ export class FakeKernel {
       if (text === undefined) throw new Failure('not-found', 'no such blob')
       return { base64: Buffer.from(text).toString('base64'), offset: 0, totalBytes: Buffer.byteLength(text) }
     },
-    'sandbox.exec': async (p: { command: string }) => {
+    'sandbox.exec': async (p: { command: string; background?: boolean }) => {
+      if (p.background === true) return this.#startJob(p.command)
       const { exitCode = 0, stdout = '', stderr = '' } = await this.exec(p.command)
       const sizes = { stdoutBytes: stdout.length, stderrBytes: stderr.length }
       return { exitCode, signal: null, timedOut: false, stdout, stderr, ...sizes, durationMs: 1 }
+    },
+    'sandbox.jobs': () => ({ jobs: [...this.jobs.values()].map(({ logs: _, ...job }) => job) }),
+    'sandbox.logs': (p: { job: string; stream?: 'stdout' | 'stderr' }) => {
+      const { logs, ...job } = this.jobs.get(p.job) ?? missing(`job ${p.job}`)
+      const text = logs[p.stream ?? 'stdout']
+      return { ...job, text, from: 0, to: text.length }
+    },
+    'sandbox.kill': (p: { job: string }) => {
+      const { logs: _, ...job } = Object.assign(this.jobs.get(p.job) ?? missing(`job ${p.job}`), {
+        state: 'ended',
+        ending: 'killed',
+      })
+      return job
+    },
+    'sandbox.snapshots': () => ({
+      snapshots: [...this.snapshots.keys()].map((name) => ({ name, at: 1, sizeBytes: 10 })),
+    }),
+    'sandbox.snapshot': (p: { name: string }) => {
+      this.snapshots.set(p.name, new Map(this.files))
+      return { name: p.name, at: 1, sizeBytes: 10 }
+    },
+    'sandbox.restore': (p: { name: string }) => {
+      const kept = this.snapshots.get(p.name) ?? missing(`snapshot ${p.name}`)
+      this.files.clear()
+      for (const [path, text] of kept) this.files.set(path, text)
+      return {}
     },
     'sandbox.read': (p: { path: string }) => {
       const text = this.files.get(p.path)
@@ -260,6 +298,14 @@ export class FakeKernel {
       return { asked: true }
     },
     'model.call': (p: ExecutorToKernel['model.call']['params']) => this.#model(p.api, p.body),
+  }
+
+  #startJob(command: string) {
+    const job = `job-${this.jobs.size + 1}`
+    const nothing = { exitCode: null, signal: null, durationMs: 0, stdoutBytes: 0, stderrBytes: 0 }
+    const logs = { stdout: 'so far\n', stderr: '' }
+    this.jobs.set(job, { ...nothing, job, command, state: 'running', ending: null, startedAt: 1, logs })
+    return { ...nothing, timedOut: false, stdout: '', stderr: '', job }
   }
 
   putArtifact(name: string, text: string, at: number) {
@@ -393,4 +439,8 @@ function row(key: string) {
     output: 50,
     reasoning: 0,
   }
+}
+
+function missing(what: string): never {
+  throw new Failure('not-found', `no ${what}`)
 }

@@ -22,7 +22,7 @@ describe('the tools', () => {
     expect(await result(kernelFor('shell', {}))).toBe('error: shell needs command (string)')
     expect(await result(kernelFor('shell', { command: 1 }))).toBe('error: command of shell must be of type string')
     expect(await result(kernelFor('shell', { command: 'a', cwd: '/' }))).toBe(
-      'error: shell has no argument cwd; it takes command, timeout_s',
+      'error: shell has no argument cwd; it takes command, timeout_s, background',
     )
     const broken = new FakeKernel(script([{ ...calls('shell', {}), arguments: '{"command":' }]))
     expect(await result(broken)).toBe('error: the arguments of shell are not JSON: {"command":')
@@ -32,6 +32,58 @@ describe('the tools', () => {
     const kernel = kernelFor('shell', { command: 'x' })
     kernel.exec = () => ({ exitCode: 2, stdout: 'half\n', stderr: 'no disk\n' })
     expect(await result(kernel)).toBe('error: exit code 2\nhalf\n[stderr]\nno disk')
+  })
+
+  it('shell leaves a command running as a job, which jobs lists, shows and kills', async () => {
+    const kernel = new FakeKernel(
+      script([
+        calls('shell', { command: 'make\n all', background: true }),
+        calls('jobs', {}),
+        calls('jobs', { job: 'job-1', wait_s: 5 }),
+        calls('jobs', { job: 'job-1', kill: true }),
+        calls('jobs', { job: 'job-2' }),
+      ]),
+    )
+    await kernel.connect()
+    await kernel.turn(6)
+    const outputs = (kernel.sent.at(-1)?.input ?? [])
+      .filter((item) => item.type === 'function_call_output')
+      .map((item) => String(item.output))
+    expect(outputs).toEqual([
+      'job-1 runs. Its end comes as a message; see jobs for its output.',
+      'job-1: running for 0 s $ make all',
+      'job-1: running for 0 s\n[stdout]\nso far',
+      'job-1: ended (killed) after 0 s\n[stdout]\nso far',
+      'error: not-found: no job job-2',
+    ])
+  })
+
+  it('snapshot keeps the sandbox, lists what is kept and brings it back', async () => {
+    const kernel = new FakeKernel(
+      script([
+        calls('snapshot', {}),
+        calls('snapshot', { name: 'before' }),
+        calls('write', { path: 'a', text: 'new' }),
+        calls('snapshot', {}),
+        calls('snapshot', { name: 'before', restore: true }),
+        calls('snapshot', { name: 'other', restore: true }),
+      ]),
+    )
+    kernel.files.set('/task/a', 'old')
+    await kernel.connect()
+    await kernel.turn(7)
+    const outputs = (kernel.sent.at(-1)?.input ?? [])
+      .filter((item) => item.type === 'function_call_output')
+      .map((item) => String(item.output))
+    expect(outputs).toEqual([
+      'no snapshots',
+      'kept as before (1 KiB)',
+      'wrote 3 bytes to /task/a',
+      'before',
+      'restored before: files and world are as they were; jobs have ended; /policy is unchanged',
+      'error: not-found: no snapshot other',
+    ])
+    expect(kernel.files.get('/task/a')).toBe('old')
   })
 
   it('cut a long result in the middle between characters, and read gives the rest by its handle', async () => {

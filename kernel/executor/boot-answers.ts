@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { KernelError } from '../errors.ts'
 import type { TokenCounter } from '../models/models.ts'
-import type { ArtifactValue, Json, ModelCallParams, ModelCallResult, PolicyStatus } from '../wire/executor.ts'
+import type {
+  ArtifactValue,
+  Json,
+  ModelCallParams,
+  ModelCallResult,
+  PolicyStatus,
+  SandboxJob,
+} from '../wire/executor.ts'
 import type { Methods } from './channel.ts'
 import type { BootReport } from './executor.ts'
 import { composition, conversationField, itemOf } from './items.ts'
@@ -25,6 +32,10 @@ export class BootAnswers {
     this.#tokens = tokens
     this.#clock = clock
     const status: PolicyStatus = { active: { revision, activation: 1 }, base: revision, changed: [], proposals: [] }
+    const job: SandboxJob = {
+      ...{ job: 'job-1', command: 'ls', state: 'ended', ending: 'exited', exitCode: 0, signal: null },
+      ...{ startedAt: clock.now(), durationMs: 1, stdoutBytes: 10, stderrBytes: 0 },
+    }
     const none = async () => ({ events: [], next: null })
     this.methods = {
       'history.read': none,
@@ -53,25 +64,26 @@ export class BootAnswers {
         return { base64: range.toString('base64'), offset, totalBytes: bytes.length }
       },
       'model.call': async (params) => this.#call(params),
-      'sandbox.exec': async () => ({
-        exitCode: 0,
+      'sandbox.exec': async ({ background }) => ({
+        exitCode: background === true ? null : 0,
         signal: null,
         timedOut: false,
-        stdout: 'README.md\n',
+        stdout: background === true ? '' : 'README.md\n',
         stderr: '',
-        stdoutBytes: 10,
+        stdoutBytes: background === true ? 0 : 10,
         stderrBytes: 0,
         durationMs: 1,
+        ...(background === true ? { job: job.job } : {}),
       }),
       'sandbox.read': async () => ({ text: 'A file of the boot check.\n', totalBytes: 26, binary: false }),
       'sandbox.write': async ({ text }) => ({ hash: sha256(text) }),
       'sandbox.list': async () => ({ entries: [{ name: 'README.md', type: 'file', sizeBytes: 26 }] }),
-      'sandbox.snapshot': noSnapshots,
-      'sandbox.restore': noSnapshots,
-      'sandbox.snapshots': noSnapshots,
-      'sandbox.jobs': async () => ({ jobs: [] }),
-      'sandbox.logs': async ({ job }) => missing(`job ${job}`),
-      'sandbox.kill': async ({ job }) => missing(`job ${job}`),
+      'sandbox.snapshot': async ({ name }) => ({ name, at: this.#clock.now(), sizeBytes: 4096 }),
+      'sandbox.restore': async () => ({}),
+      'sandbox.snapshots': async () => ({ snapshots: [] }),
+      'sandbox.jobs': async () => ({ jobs: [job] }),
+      'sandbox.logs': async () => ({ ...job, text: 'README.md\n', from: 0, to: 10 }),
+      'sandbox.kill': async () => job,
       'policy.status': async () => status,
       'policy.read': async () => ({ text: '// A file of the boot check.\n' }),
       'policy.diff': async () => ({ diff: '' }),
@@ -196,10 +208,6 @@ function emptyReport(scope: 'task' | 'agent') {
     budgetLeft: { nanoUsd: null, tokens: null, steps: null },
     progress: null,
   }
-}
-
-async function noSnapshots(): Promise<never> {
-  throw new KernelError('unavailable', 'this host has no snapshots of the task sandbox')
 }
 
 function missing(what: string): never {

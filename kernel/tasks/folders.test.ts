@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -11,7 +9,6 @@ import {
   rmSync,
   statSync,
   symlinkSync,
-  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +16,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { writePack } from '../testing/kernel.ts'
 import { copyFolder } from './copy.ts'
-import { copyForGrading, createFolders, keptPack, taskFolders } from './folders.ts'
+import { createFolders, keptPack, taskFolders } from './folders.ts'
 import { readPack } from './pack.ts'
 
 let dir: string
@@ -91,50 +88,6 @@ describe('the folders of a task', () => {
 
   it('that are gone make the task wait, not fail', async () => {
     await expect(keptPack(taskFolders(dir, 'T-9'))).rejects.toMatchObject({ code: 'unavailable' })
-  })
-})
-
-describe('the copy for the grader', () => {
-  async function graded(plant: (task: string) => void) {
-    const at = writePack(join(dir, 'pack'), { script: [], grader: 'true' })
-    const folders = taskFolders(join(dir, 'boxes'), 'T-1')
-    const pack = await createFolders(folders, await readPack(at))
-    plant(join(folders.root, 'task'))
-    return copyForGrading(folders, pack.tests ?? '', '{"measure":1}')
-  }
-
-  it('follows nothing that the agent planted, and leaves out what is no file', async () => {
-    const target = secret()
-    const copy = await graded((task) => {
-      symlinkSync(target, join(task, 'file'))
-      symlinkSync(dir, join(task, 'folder'))
-      symlinkSync('loop', join(task, 'loop'))
-      execFileSync('mkfifo', [join(task, 'pipe')])
-      mkdirSync(join(task, 'sub'))
-      writeFileSync(join(task, 'sub/own.txt'), 'own')
-    })
-    expect(readdirSync(join(copy.root, 'task')).sort()).toEqual(['file', 'folder', 'loop', 'sub'])
-    expect(lstatSync(join(copy.root, 'task/folder')).isSymbolicLink()).toBe(true)
-    expect(readlinkSync(join(copy.root, 'task/file'))).toBe(target)
-    expect(readFileSync(join(copy.root, 'task/sub/own.txt'), 'utf8')).toBe('own')
-    expect(readFileSync(join(copy.tests, 'world.json'), 'utf8')).toBe('{"measure":1}')
-  })
-
-  it('belongs to the user that the boxes run as, modes kept', async () => {
-    const copy = await graded((task) => writeFileSync(join(task, 'key'), 'k', { mode: 0o600 }))
-    const info = statSync(join(copy.root, 'task/key'))
-    expect([info.mode & 0o777, info.uid]).toEqual([0o600, process.getuid?.() === 0 ? 65534 : process.getuid?.()])
-  })
-
-  it('is refused where the agent made files that would fill the disk', async () => {
-    await expect(
-      graded((task) => {
-        for (const name of ['a', 'b', 'c']) {
-          writeFileSync(join(task, name), '')
-          truncateSync(join(task, name), 4 * 1024 ** 3)
-        }
-      }),
-    ).rejects.toMatchObject({ code: 'invalid', message: expect.stringContaining('is larger than') })
   })
 })
 

@@ -32,13 +32,6 @@ const places = ['task', 'home', 'opt', 'tmp']
 const homeAt = '/home/agent'
 
 const packLimits = { links: 'refuse', maxBytes: 1024 ** 3, maxEntries: 50_000, owner: null, isPublic: true } as const
-const stateLimits = {
-  links: 'keep',
-  maxBytes: 8 * 1024 ** 3,
-  maxEntries: 500_000,
-  owner: boxOwner,
-  isPublic: false,
-} as const
 
 export function taskFolders(boxesDir: string, task: string): TaskFolders {
   const base = join(boxesDir, 'tasks', task)
@@ -127,23 +120,6 @@ export async function keptPack(folders: TaskFolders): Promise<Pack> {
   } catch (error) {
     throw new KernelError('unavailable', `the folder of the task, ${folders.base}, cannot be used`, { cause: error })
   }
-}
-
-/**
- * Copies the final state for the grader, as the agent's user owns it. Nothing that the agent planted is followed.
- * Call it only when no box of the task runs.
- * @throws KernelError `invalid` (larger than what is graded).
- */
-export async function copyForGrading(
-  folders: TaskFolders,
-  tests: string,
-  world: string | null,
-): Promise<{ root: string; tests: string; logs: string }> {
-  const added = await addTests(folders, tests, world)
-  const root = join(folders.grading, 'root')
-  await copyFolder('the final state of the sandbox', folders.root, root, stateLimits)
-  for (const place of places) await own(join(root, place))
-  return { root, ...added }
 }
 
 /** What the grader gets beside the final state: the tests, the measured state of the world, and a folder to write to. */

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BoxSpec, SandboxProvider, TaskPlace } from '../sandbox/sandbox.ts'
-import { addTests, copyForGrading, type TaskFolders } from './folders.ts'
+import { addTests, type TaskFolders } from './folders.ts'
 import type { Pack } from './pack.ts'
 
 export interface Grade {
@@ -49,19 +49,14 @@ export async function grade(
 ): Promise<Grade | null> {
   if (pack.tests === null) return null
   try {
-    const label = `${place.label}.verifier`
-    if (place.sandbox !== 'docker') {
-      const mounts = await copyForGrading(folders, pack.tests, world)
-      return await gradeIn(provider, pack, { label, mounts }, mounts.logs, signal)
-    }
     const mounts = await addTests(folders, pack.tests, world)
     await provider.snapshot(place, finalState)
-    const state = { place, snapshot: finalState }
-    return await gradeIn(provider, pack, { sandbox: 'docker', label, mounts, state }, mounts.logs, signal).finally(() =>
-      provider.forget(place, finalState).catch(() => {}),
-    )
+    const { sandbox } = place
+    const box = { label: `${place.label}.verifier`, mounts, state: { place, snapshot: finalState } }
+    return await gradeIn(provider, pack, sandbox === undefined ? box : { ...box, sandbox }, mounts.logs, signal)
   } finally {
-    // What the agent named its folders may be more than can be removed in one go: that is no fault of the grade.
+    // What cannot be cleared away is no fault of the grade.
+    await provider.forget(place, finalState).catch(() => {})
     await rm(folders.grading, { recursive: true, force: true }).catch(() => {})
   }
 }

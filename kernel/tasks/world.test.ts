@@ -135,7 +135,8 @@ describe.skipIf(boxMissing)('the meter', () => {
 })
 
 describe.skipIf(boxMissing)('the grader', () => {
-  const run = (signal?: AbortSignal) => grade(provider, pack, folders, { label: 'T-1', mounts: {} }, '{}', signal)
+  const run = (signal?: AbortSignal) =>
+    grade(provider, pack, folders, { label: 'T-1', mounts: { root: folders.root } }, '{}', signal)
 
   it.each([
     ['echo 0.5 > /logs/verifier/reward.txt', { reward: 0.5, error: null }],
