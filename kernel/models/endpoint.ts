@@ -56,6 +56,8 @@ function isLoopback(hostname: string): boolean {
 export function failureOf(error: UpstreamError, model: ModelChoice): KernelError {
   const status = error.httpStatus
   const said = error.message
+  if (status === 402)
+    return new KernelError('unavailable', `${hostOf(model)} wants credit (${said}): top the account up.`)
   if (status === 401 || status === 403) {
     const kept = keptKey(model)
     const what = kept === null ? 'it may need a key' : `check the key in ${kept}`
@@ -63,10 +65,15 @@ export function failureOf(error: UpstreamError, model: ModelChoice): KernelError
   }
   if (status === 404)
     return new KernelError('not-found', `${hostOf(model)} does not know '${model.name}' or has no such API (${said}).`)
+  if (error.code !== null && overflowCodes.has(error.code))
+    return new KernelError('invalid', `The prompt is longer than '${model.name}' takes (${said}): send a shorter one.`)
   if (status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429)
     return new KernelError('invalid', `${hostOf(model)} did not accept the request (${said}).`)
   return new KernelError('unavailable', `No whole answer came from ${hostOf(model)}: ${said}.`)
 }
+
+/** Of OpenAI and OpenRouter, and of llama.cpp; others say it in words alone, which are passed on. */
+const overflowCodes = new Set(['context_length_exceeded', 'exceed_context_size_error'])
 
 function hostOf(model: ModelChoice): string {
   return new URL(model.baseUrl).host

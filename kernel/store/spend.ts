@@ -12,10 +12,11 @@ export interface Spend extends TokenUsage {
 /** What one call adds to every sum. A call's own figures are those of all its attempts. */
 export function spendOf(call: EventData<'model.called'>): Spend {
   const usage = call.usage ?? { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+  const isCut = call.status === 'incomplete' && call.error !== null && call.output.length === 0
   return {
     ...usage,
     calls: 1,
-    failed: call.status === 'failed' || call.status === 'aborted' ? 1 : 0,
+    failed: call.status === 'failed' || call.status === 'aborted' || isCut ? 1 : 0,
     costNanoUsd: call.costNanoUsd ?? 0,
     unpriced: call.costNanoUsd === null ? 1 : 0,
   }

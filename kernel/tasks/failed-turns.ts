@@ -52,8 +52,12 @@ export class FailedTurns {
     if (this.#refusal?.turn === turn) return { kind: 'model', reason: this.#refusal.reason }
     const { agent, task } = this.#task
     const attempt = await this.#history.latest({ agent }, 'model.attempted', { task })
-    if (attempt === null || attempt.turn !== turn || attempt.data.status !== 'failed') return { kind: 'policy' }
-    const { httpStatus, error, model } = attempt.data
+    if (attempt === null || attempt.turn !== turn) return { kind: 'policy' }
+    const { status, httpStatus, error, model } = attempt.data
+    // An answer that broke off is the endpoint's doing as well, with whatever status it began.
+    if (status === 'incomplete' && error !== null)
+      return { kind: 'endpoint', reason: `the endpoint of ${model} does not answer as it should: ${error}` }
+    if (status !== 'failed') return { kind: 'policy' }
     const said = error ?? `HTTP ${httpStatus}`
     if (httpStatus === null || httpStatus === 408 || httpStatus === 429 || httpStatus >= 500)
       return { kind: 'endpoint', reason: `the endpoint of ${model} does not answer as it should: ${said}` }
