@@ -12,6 +12,8 @@ const outDir = join(root, smoke ? 'dist-smoke' : 'dist')
 const stamp = join(outDir, '.sources')
 /** Built here and moved: whoever starts meanwhile finds whole files, never half of one. */
 const fresh = join(outDir, '.fresh')
+/** Built into host and page: a page that was built for another contract than its host speaks says so. */
+const define = { __EXODESK_CONTRACT__: JSON.stringify(contractHash()) }
 
 /** Entry name → source. Every one becomes OUT/NAME.cjs; workers are entries too, started by their file beside main. */
 const nodeEntries = {
@@ -20,7 +22,15 @@ const nodeEntries = {
   cli: 'electron/cli.ts',
   writer: 'kernel/store/writer.ts',
 }
-const external = ['electron', ...(smoke ? [] : ['better-sqlite3']), 'oxc-parser', ...builtinModules, /^node:/]
+// Native parts of ssh2 are for Docker over SSH, which is not offered; it does without where they cannot be loaded.
+const external = [
+  'electron',
+  ...(smoke ? [] : ['better-sqlite3']),
+  'oxc-parser',
+  ...builtinModules,
+  /^node:/,
+  /\.node$/,
+]
 
 await withLock(async () => {
   const hash = sourceHash()
@@ -36,6 +46,7 @@ await withLock(async () => {
   await build({
     configFile: join(root, 'renderer', 'vite.config.ts'),
     logLevel: 'warn',
+    define,
     build: { outDir: join(fresh, 'renderer') },
   })
   putInPlace()
@@ -49,6 +60,7 @@ function nodeBundle(entries, format = 'cjs') {
     configFile: false,
     logLevel: 'warn',
     publicDir: false,
+    define,
     plugins: smoke ? [smokeSqlite()] : [],
     ssr: { noExternal: true, external: external.filter((name) => typeof name === 'string') },
     build: {
@@ -90,6 +102,13 @@ function smokeSqlite() {
     enforce: 'pre',
     resolveId: (source) => (source === 'better-sqlite3' ? { id, external: 'absolute' } : null),
   }
+}
+
+function contractHash() {
+  const hash = createHash('sha256')
+  const folder = join(root, 'kernel', 'wire')
+  for (const name of readdirSync(folder).sort()) if (name.endsWith('.ts')) hash.update(readFileSync(join(folder, name)))
+  return hash.digest('hex').slice(0, 16)
 }
 
 function sourceHash() {

@@ -6,7 +6,7 @@ import { dockerEngine } from './docker-engine.ts'
 import { serveHostSocket } from './host-socket.ts'
 import { passphraseFromFile } from './passphrase.ts'
 import { redactOutput } from './redacted-output.ts'
-import { hostResources, version } from './resources.ts'
+import { contract, hostResources, version } from './resources.ts'
 import { simulatorProcess } from './simulator.ts'
 import type { DeskAnswer } from './socket-path.ts'
 
@@ -48,6 +48,7 @@ export async function openHost(kind: KernelConfig['host'], dataDir: string, opti
     dataDir,
     host: kind,
     version: version(),
+    contract: contract(),
     env: { ...process.env },
     resources,
     simulator,

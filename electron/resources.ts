@@ -51,6 +51,13 @@ export function hostResources(): Resources {
   return findResources(import.meta.dirname)
 }
 
+declare const __EXODESK_CONTRACT__: string | undefined
+
+/** Names the operator contract that this was built with; null where it runs from source. */
+export function contract(): string | null {
+  return typeof __EXODESK_CONTRACT__ === 'undefined' ? null : __EXODESK_CONTRACT__
+}
+
 export function version(): string {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')).version
 }

@@ -49,7 +49,7 @@ import type { HostStatus } from './wire/operator.ts'
 
 export type { Sealer } from './credentials/credentials.ts'
 export { passphraseSealer } from './credentials/passphrase.ts'
-export { probeSandbox } from './doctor.ts'
+export { type BaseImageSource, type Examined, makeBaseImage, probeSandbox } from './doctor.ts'
 export { KernelError } from './errors.ts'
 export { verifyDataDir } from './history/verify-only.ts'
 export type { KernelResources } from './resources.ts'
@@ -59,6 +59,8 @@ export interface KernelConfig {
   dataDir: string
   host: EventData<'kernel.started'>['host']
   version: string
+  /** Names the operator contract that this was built with. */
+  contract?: string | null
   /** Taken once, here: where keys are looked up by name. */
   env: Record<string, string | undefined>
   resources: KernelResources
@@ -337,6 +339,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
       { history, guardian, tasks, provider, reports: provider.reports, notices, clock, hint },
       {
         version: config.version,
+        contract: config.contract ?? null,
         host: config.host,
         dataDir: config.dataDir,
         startedAt,

@@ -10,7 +10,10 @@ import type { Tasks } from './tasks/tasks.ts'
 import type { HostStatus, PackRow } from './wire/operator.ts'
 
 /** What the status strip is made of, beside what is asked for anew each time. */
-type Fixed = Pick<HostStatus, 'version' | 'host' | 'dataDir' | 'startedAt' | 'recovered' | 'verified' | 'models'>
+type Fixed = Pick<
+  HostStatus,
+  'version' | 'contract' | 'host' | 'dataDir' | 'startedAt' | 'recovered' | 'verified' | 'models'
+>
 
 export interface StatusParts {
   history: History

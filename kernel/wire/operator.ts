@@ -12,6 +12,7 @@ import {
   tokenUsageSchema,
 } from './events.ts'
 import { budgetsContract } from './operator-budgets.ts'
+import { snapshotsContract } from './operator-snapshots.ts'
 import { credentialsContract } from './operator-credentials.ts'
 import { forkContract, historyContract } from './operator-history.ts'
 
@@ -301,6 +302,8 @@ export const hostStatusSchema = z.object({
   models: z.array(z.object({ name: z.string(), simulated: z.boolean(), description: z.string() })),
   unattended: z.boolean(),
   lastSeq: count,
+  /** Names the contract that the host was built with; null where it runs from source. */
+  contract: z.string().nullable(),
 })
 export type HostStatus = z.infer<typeof hostStatusSchema>
 
@@ -320,6 +323,7 @@ export const operatorContract = {
   packs: { list: oc.output(z.array(packSchema)) },
   credentials: credentialsContract,
   budgets: budgetsContract,
+  snapshots: snapshotsContract,
   agents: {
     fork: forkContract,
     /** The active revision may try again, and tasks that safe mode had paused go on. `conflict` where there is none to leave. */

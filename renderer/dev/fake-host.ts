@@ -57,6 +57,7 @@ export function fakeHost(world: FakeWorld) {
         models: [{ name: 'sim-apprentice', simulated: true, description: 'Offline model: no key, no cost' }],
         unattended: false,
         lastSeq: world.events.length,
+        contract: null,
       })),
       pauseAll: os.host.pauseAll.handler(() => {
         world.state = 'paused'

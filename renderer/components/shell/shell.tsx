@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { useNow } from '../../lib/clock.ts'
+import { contractNotice } from '../../lib/contract.ts'
 import { useConnectionState, useDesk, useStatus } from '../../lib/desk.tsx'
 import { absoluteTime } from '../../lib/format.ts'
 import { isTyping, showChord, useKeys } from '../../lib/keys.ts'
@@ -39,7 +40,7 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
     <div className="shell" data-lost={connection.status === 'lost' || undefined}>
       <div className="shell-top">
         {connection.status === 'lost' && connection.lostAt !== null && <Lost at={connection.lostAt} />}
-        <Notices notices={status.data?.notices ?? []} />
+        <Notices notices={[...contractNotice(status.data?.contract), ...(status.data?.notices ?? [])]} />
       </div>
       <nav className="rail" aria-label="Screens">
         {screens.map(({ route: to, name, icon }, index) => (
