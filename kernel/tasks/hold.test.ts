@@ -15,7 +15,11 @@ const untilState = (state: string) => expect.poll(() => stateOf(), { interval: 5
 const noticeIds = () => bench.notices.list().map(({ id }) => id)
 
 /** A turn whose model call fails with this status; null: no answer at all. */
-function failing(httpStatus: number | null, until = Number.POSITIVE_INFINITY): Behaviour {
+function failing(
+  httpStatus: number | null,
+  until = Number.POSITIVE_INFINITY,
+  status: 'failed' | 'incomplete' = 'failed',
+): Behaviour {
   return async (turn, nth) => {
     await turn.step()
     if (nth >= until) {
@@ -23,7 +27,7 @@ function failing(httpStatus: number | null, until = Number.POSITIVE_INFINITY): B
       return yielded()
     }
     const header = { actor: 'kernel', agent: 'a', task: 'T-1', run: 'task', turn: turn.params.turn } as const
-    const attempt = { attempt: 1, model: 'm', status: 'failed', httpStatus, error: 'no answer', durationMs: 1 } as const
+    const attempt = { attempt: 1, model: 'm', status, httpStatus, error: 'no answer', durationMs: 1 } as const
     const spent = { usage: null, usageSource: 'none', costNanoUsd: null } as const
     await bench.open.history.append([draft('model.attempted', { ...attempt, ...spent }, header)])
     return { outcome: 'failed', reason: 'unavailable', steps: 1 }
@@ -63,6 +67,14 @@ describe('an endpoint that does not answer', () => {
     ])
     expect(noticeIds()).toEqual([])
     expect(await bench.events(['task.finished'])).toEqual([])
+  })
+
+  it('pauses the task too where its answers break off', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    bench = await openRunBench(failing(200, Number.POSITIVE_INFINITY, 'incomplete'))
+    await bench.run()
+    await fastForward(async () => (await stateOf()) === 'paused')
+    expect(await paused()).toMatchObject([{ cause: 'endpoint', reason: expect.stringContaining('no answer') }])
   })
 
   it('is asked at longer and longer intervals, up to five minutes', async () => {

@@ -191,6 +191,24 @@ describe('model calls', () => {
     })
   })
 
+  it('[M1] take their usage and cost from the provider, whatever the executor says of them', async () => {
+    test = await openTestExecutors()
+    const claimed = { usage: { uncached: 1, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }, costNanoUsd: 1 }
+    const called = { model: 'test-model', status: 'completed', attempts: 1, ...claimed }
+    const [plain, beside, recorded, noted] = await made([
+      ask('a'),
+      ['model.call', { ...ask('a')[1], ...claimed }],
+      ['history.append', { kind: 'model.called', data: called }],
+      ['history.append', { kind: 'note.added', data: { text: JSON.stringify(claimed) } }],
+    ])
+    expect([plain, noted]).toMatchObject([{ status: 'completed' }, { seq: expect.any(Number) }])
+    expect([beside, recorded]).toMatchObject([{ refused: 'invalid' }, { refused: 'invalid' }])
+    const { usage, costNanoUsd } = says('x')
+    expect((await test.events(['model.called'])).map(({ data }) => data)).toMatchObject([{ usage, costNanoUsd }])
+    expect(usage?.uncached).not.toBe(1)
+    expect(await test.open.history.totals({ task: 'T-1' })).toMatchObject({ costNanoUsd, output: usage?.output })
+  })
+
   it('name the item that broke the kept prefix', async () => {
     test = await openTestExecutors()
     await made([ask('a'), ask('a', { instructions: 'Be long.' })])
