@@ -78,6 +78,17 @@ export function fakeHost(world: FakeWorld) {
         },
       ]),
     },
+    budgets: {
+      get: os.budgets.get.handler(() => []),
+      set: os.budgets.set.handler(({ input }) =>
+        marked('budget.set', { scope: 'day', agent: input.agent, nanoUsd: input.nanoUsd ?? null, tokens: null }),
+      ),
+    },
+    snapshots: {
+      list: os.snapshots.list.handler(() => []),
+      take: os.snapshots.take.handler(({ input }) => ({ name: input.name, at: Date.now(), sizeBytes: 4096 })),
+      restore: os.snapshots.restore.handler(({ input }) => marked('sandbox.restored', { name: input.name })),
+    },
     agents: {
       fork: os.agents.fork.handler(() => {
         throw new ORPCError('UNAVAILABLE', { message: 'this host keeps nothing' })
@@ -99,6 +110,9 @@ export function fakeHost(world: FakeWorld) {
       ),
     },
     tasks: {
+      raiseBudget: os.tasks.raiseBudget.handler(({ input }) =>
+        marked('budget.raised', { budget: 'usd', from: 0, to: input.budgetNanoUsd ?? 0 }),
+      ),
       list: os.tasks.list.handler(() => (world.isEmpty ? [] : [taskOf(), finishedTask(world)])),
       get: os.tasks.get.handler(({ input }) => ({
         ...(input.task === 'T-1' ? taskOf() : finishedTask(world)),
