@@ -2,7 +2,7 @@
 // active, no executor is left over, what was set aside is accounted for, and the task goes on to its end.
 // EXODESK_FULL=1 kills at the first, second and third passage of each.
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRouterClient } from '@orpc/server'
@@ -105,7 +105,10 @@ function killed(victim: 'kernel' | 'guardian', at: string, args: string[]): void
 }
 
 function acknowledged(dataDir: string): Event[] {
-  const lines = readFileSync(join(dataDir, 'acknowledged.ndjson'), 'utf8').split('\n')
+  const file = join(dataDir, 'acknowledged.ndjson')
+  // Killed before the first acknowledgement that is listened to.
+  if (!existsSync(file)) return []
+  const lines = readFileSync(file, 'utf8').split('\n')
   // The kill may have come in the middle of the last line.
   return lines.slice(0, -1).map((line) => JSON.parse(line) as Event)
 }
