@@ -166,7 +166,7 @@ export function createVault({ file, sealers, masks, clock }: VaultOptions): Vaul
 }
 
 const nothingSeals = 'This host has nothing to seal keys with: name an environment variable that holds the key instead.'
-const choosePassphrase = 'Keys are sealed with a passphrase: choose one first (exodesk key add asks for it).'
+const choosePassphrase = 'Keys are sealed with a passphrase: choose one first.'
 const elsewhere = {
   keychain: 'use them in the desktop app, or move credentials.json away and add them again here',
   passphrase: 'give it with exodesk key unlock',

@@ -65,6 +65,18 @@ export function fakeHost(world: FakeWorld) {
         return { paused: ['T-1'] }
       }),
     },
+    credentials: {
+      status: os.credentials.status.handler(() => ({
+        state: 'open' as const,
+        sealer: 'keychain' as const,
+        problem: null,
+        wantsPassphrase: false,
+        keys: [sealed('openai', 'https://api.openai.com'), sealed('lab', 'http://127.0.0.1:8000')],
+      })),
+      put: os.credentials.put.handler(({ input }) => sealed(input.name, new URL(input.baseUrl).origin)),
+      remove: os.credentials.remove.handler(() => ({ seq: 1 })),
+      unlock: os.credentials.unlock.handler(() => ({ resumed: [] })),
+    },
     packs: {
       list: os.packs.list.handler(() => [
         {
@@ -381,4 +393,8 @@ function frame(world: FakeWorld): string {
     '',
     '  > You catch a silver eel.',
   ].join('\n')
+}
+
+function sealed(name: string, origin: string) {
+  return { name, version: 1, origin, sealer: 'keychain' as const, sealedAt: Date.now() - 86_400_000 }
 }

@@ -13,6 +13,7 @@ const topicsOf: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(proposal|revision)\./, ['proposals', 'revisions', 'agents', 'tasks', 'series', 'status']],
   [/^agent\./, ['agents', 'revisions', 'proposals']],
   [/^executor\./, ['tasks', 'revisions', 'status']],
+  [/^credential\.(sealed|removed)/, ['credentials', 'status', 'tasks']],
   [/^(kernel|host|setting|price|rule|profile|payload|notice|credential|backup|blobs)\./, ['status', 'tasks']],
 ]
 

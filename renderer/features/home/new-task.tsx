@@ -5,6 +5,7 @@ import { Dialog } from '../../components/dialog.tsx'
 import { InertText } from '../../components/inert-text.tsx'
 import { errorText } from '../../components/states.tsx'
 import { useAgents, useDesk, usePacks } from '../../lib/desk.tsx'
+import { KeysDialog, useCredentials } from '../keys/keys-dialog.tsx'
 
 interface Props {
   status: HostStatus | undefined
@@ -19,6 +20,10 @@ export function NewTask({ status, onClose, onStarted }: Props) {
   const agents = useAgents().data ?? []
   const [model, setModel] = useState('')
   const [pack, setPack] = useState('')
+  const [baseUrl, setBaseUrl] = useState('')
+  const [isKeysOpen, setKeysOpen] = useState(false)
+  const keys = useCredentials().data?.keys ?? []
+  const fitting = keys.filter((key) => URL.canParse(baseUrl) && key.origin === new URL(baseUrl).origin)
   const start = useMutation({
     mutationFn: (request: RunRequest) => desk.tasks.run(request),
     onSuccess: ({ task }) => onStarted(task),
@@ -101,9 +106,34 @@ export function NewTask({ status, onClose, onStarted }: Props) {
               <input className="field" name="model" required />
             </Field>
             <Field name="Base URL">
-              <input className="field" name="baseUrl" type="url" placeholder="https://…/v1" required />
+              <input
+                className="field"
+                name="baseUrl"
+                type="url"
+                placeholder="https://…/v1"
+                required
+                value={baseUrl}
+                onChange={(event) => setBaseUrl(event.target.value)}
+              />
             </Field>
-            <Field name="Key from variable">
+            <Field name="Key">
+              <span className="new-task-key">
+                <select className="field" name="credential" key={fitting.map((key) => key.name).join()}>
+                  {fitting.map((key) => (
+                    <option key={key.name} value={key.name}>
+                      {key.name}
+                    </option>
+                  ))}
+                  <option value="">
+                    {fitting.length === 0 ? 'no sealed key is for this endpoint' : 'no sealed key'}
+                  </option>
+                </select>
+                <button type="button" className="button" onClick={() => setKeysOpen(true)}>
+                  Keys…
+                </button>
+              </span>
+            </Field>
+            <Field name="or from variable">
               <input
                 className="field"
                 name="keyEnv"
@@ -148,6 +178,7 @@ export function NewTask({ status, onClose, onStarted }: Props) {
           {start.isPending ? 'Starting…' : 'Start the task'}
         </button>
       </form>
+      {isKeysOpen && <KeysDialog baseUrl={baseUrl} onClose={() => setKeysOpen(false)} />}
     </Dialog>
   )
 }
@@ -175,6 +206,7 @@ function requestOf(form: FormData, endpoints: PackRow['endpoints']): RunRequest 
     request.model = text('model')
     request.baseUrl = text('baseUrl')
     if (text('keyEnv')) request.keyEnv = text('keyEnv')
+    else if (text('credential')) request.credential = text('credential')
   }
   if (text('budget')) request.budgetNanoUsd = Math.round(Number(text('budget')) * 1e9)
   if (text('maxSteps')) request.maxSteps = Number(text('maxSteps'))
