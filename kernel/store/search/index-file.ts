@@ -44,7 +44,9 @@ function prepared(db: Connection): Connection {
           -- The last event in it, and the hash of that event: it says which log this is of.
           up_to INTEGER NOT NULL,
           hash TEXT NOT NULL
-        ) STRICT`)
+        ) STRICT;
+        -- Events that removed a payload, and whose part was built again for it.
+        CREATE TABLE forgotten (by INTEGER PRIMARY KEY) STRICT`)
         db.pragma(`user_version = ${format}`)
       })()
     } else if (found !== format) throw new Error(`search index of form ${found}`)

@@ -48,6 +48,13 @@ export function index(port: MessagePort, { dataDir }: WorkerSetup): void {
 
 /** One commit. Whether there is more to do. */
 export function indexBatch(log: Connection, words: Connection): boolean {
+  const done = words.transaction(() => addBatch(log, words)).immediate()
+  // What was forgotten is not left in the write-ahead log either.
+  if (done.forgot) words.pragma('wal_checkpoint(TRUNCATE)')
+  return done.more
+}
+
+function addBatch(log: Connection, words: Connection): { more: boolean; forgot: boolean } {
   const parts = words.prepare('SELECT part, up_to AS upTo, hash FROM parts ORDER BY part').all() as {
     part: number
     upTo: number
@@ -56,11 +63,9 @@ export function indexBatch(log: Connection, words: Connection): boolean {
   const hashOf = log.prepare('SELECT hash FROM events WHERE seq = ?').pluck()
   if (parts.some(({ upTo, hash }) => hashOf.get(upTo) !== hash)) {
     // Of another log, such as one that a backup was put in place of.
-    words.transaction(() => {
-      for (const { part } of parts) words.exec(`DROP TABLE ${wordTable(part)}`)
-      words.exec('DELETE FROM parts')
-    })()
-    return true
+    for (const { part } of parts) words.exec(`DROP TABLE ${wordTable(part)}`)
+    words.exec('DELETE FROM parts; DELETE FROM forgotten')
+    return { more: true, forgot: true }
   }
   const head = (log.prepare('SELECT max(seq) FROM events').pluck().get() as number | null) ?? 0
   const known = new Map(parts.map(({ part, upTo }) => [part, upTo]))
@@ -68,32 +73,26 @@ export function indexBatch(log: Connection, words: Connection): boolean {
   for (let part = partOf(Math.max(1, head)); part >= 0; part -= 1) {
     const from = known.get(part) ?? firstOf(part) - 1
     const last = Math.min(head, firstOf(part) + partEvents - 1)
-    if (from < last) return add(log, words, part, from, last)
+    if (from < last) return { more: true, forgot: add(log, words, part, from, last) }
   }
-  return false
+  return { more: false, forgot: false }
 }
 
+/** Whether something was forgotten. */
 function add(log: Connection, words: Connection, part: number, after: number, last: number): boolean {
   const rows = log
     .prepare('SELECT seq, hash, agent, task, kind, data FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?')
     .all(after, last, batch) as LogRow[]
-  words.transaction(() => {
-    createPart(words, part)
-    const insert = words.prepare(`INSERT INTO ${wordTable(part)} (rowid, words) VALUES (?, ?)`)
-    for (const row of rows)
-      if (row.data !== null) insert.run(row.seq, `${places(row)} ${wordsOf(searchable(row.data))}`)
-    const end = rows.at(-1)
-    if (end === undefined) return
-    words
-      .prepare(
-        'INSERT INTO parts (part, up_to, hash) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET up_to = excluded.up_to, hash = excluded.hash',
-      )
-      .run(part, end.seq, end.hash)
-    for (const { kind, data } of rows) if (kind === 'payload.tombstoned') forget(words, data)
-  })()
-  // What was forgotten is not left in the write-ahead log either.
-  if (rows.some(({ kind }) => kind === 'payload.tombstoned')) words.pragma('wal_checkpoint(TRUNCATE)')
-  return true
+  createPart(words, part)
+  const insert = words.prepare(`INSERT INTO ${wordTable(part)} (rowid, words) VALUES (?, ?)`)
+  for (const row of rows) if (row.data !== null) insert.run(row.seq, `${places(row)} ${wordsOf(searchable(row.data))}`)
+  const end = rows.at(-1)
+  if (end === undefined) return false
+  words
+    .prepare(`INSERT INTO parts (part, up_to, hash) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET up_to = excluded.up_to, hash = excluded.hash`)
+    .run(part, end.seq, end.hash)
+  return rows.filter((row) => row.kind === 'payload.tombstoned' && forget(words, row)).length > 0
 }
 
 interface LogRow {
@@ -106,17 +105,19 @@ interface LogRow {
 }
 
 function places({ agent, task, kind }: LogRow): string {
-  const words = [placeWord('kind', kind)]
-  if (agent !== null) words.push(placeWord('agent', agent))
-  if (task !== null) words.push(placeWord('task', task))
-  return words.join(' ')
+  const found = [placeWord('kind', kind)]
+  if (agent !== null) found.push(placeWord('agent', agent))
+  if (task !== null) found.push(placeWord('task', task))
+  return found.join(' ')
 }
 
-/** What was removed from the log must not be left in words: its table goes, and is built again. */
-function forget(words: Connection, data: string | null): void {
+/** What was removed from the log must not be left in words: its table goes, and is built again, once. */
+function forget(words: Connection, { seq: by, data }: LogRow): boolean {
   const { seq } = JSON.parse(data ?? '{}') as { seq?: number }
-  if (seq === undefined) return
+  if (seq === undefined) return false
+  if (words.prepare('INSERT OR IGNORE INTO forgotten (by) VALUES (?)').run(by).changes === 0) return false
   const part = partOf(seq)
   words.exec(`DROP TABLE IF EXISTS ${wordTable(part)}`)
   words.prepare('DELETE FROM parts WHERE part = ?').run(part)
+  return true
 }
