@@ -7,6 +7,7 @@ import { approve, proposals, propose, reject, revisions, rollback } from './prop
 import { run } from './run.ts'
 import { leaveSafeMode } from './safe-mode.ts'
 import { serveCommand } from './serve.ts'
+import { snapshots } from './snapshots.ts'
 import { answer, packs, pause, resume, steer, stop, tasks } from './tasks.ts'
 import { archive, backup, fork, verify } from './verify.ts'
 
@@ -27,6 +28,7 @@ export const commands: Readonly<Record<string, Command>> = {
   stop,
   steer,
   answer,
+  snapshots,
   budget,
   packs,
   history,

@@ -109,6 +109,11 @@ export function createRouter(parts: OperatorParts) {
       get: os.budgets.get.handler(() => budgets.get()),
       set: os.budgets.set.handler(({ input }) => budgets.set(input)),
     },
+    snapshots: {
+      list: os.snapshots.list.handler(({ input }) => tasks.snapshots(input.task)),
+      take: os.snapshots.take.handler(({ input }) => tasks.snapshot(input.task, input.name)),
+      restore: os.snapshots.restore.handler(({ input }) => tasks.restore(input.task, input.name)),
+    },
     credentials: {
       status: os.credentials.status.handler(() => credentials.status()),
       put: os.credentials.put.handler(({ input }) => credentials.put(input)),

@@ -145,6 +145,8 @@ export interface CommandSinks {
 }
 
 export interface RunningCommand {
+  /** Once its process is there. @throws as `ended`. */
+  readonly started: Promise<void>
   /** @throws KernelError `invalid` (cwd; too long), `unavailable` (it could not start; the box has ended: effect unknown). */
   readonly ended: Promise<CommandEnd>
   /** Its whole tree; `ended` resolves soon after. */

@@ -94,6 +94,7 @@ export class Jobs {
       const { stdin, timeoutMs = jobMaxMs, ...spec } = command
       const sinks = { stdout: keep('stdout'), stderr: keep('stderr') }
       job.running = await standing.start({ ...spec, timeoutMs }, sinks, stdin)
+      await job.running.started
       failpoint('job:before-started')
       await history.append([draft('job.started', { job: name, command: headOf(command.command), call }, place)])
     } catch (error) {

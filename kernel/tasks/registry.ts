@@ -310,6 +310,9 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     resume: async (task) => ({ seq: await (isLeft(task) ? resumeLeft(task) : runOf(task).resume()) }),
     stop: async (task) => ({ seq: await (isLeft(task) ? stopLeft(task) : runOf(task).stop()) }),
     raiseBudget: async (task, to) => ({ seq: await raiseBudget(task, to) }),
+    snapshots: async (task) => runOf(task).snapshots(),
+    snapshot: async (task, name) => runOf(task).takeSnapshot(name),
+    restore: async (task, name) => ({ seq: await runOf(task).restoreSnapshot(name) }),
     steer: async (task, text) => ({ seq: await runOf(task).say('task.steered', text) }),
     answer: async (task, text) => ({ seq: await runOf(task).say('task.answered', text) }),
     frame: async (task) => {

@@ -3,6 +3,7 @@ import type { Generation, TaskContext, TurnEnd } from '../executor/executor.ts'
 import { failpoint } from '../failpoints.ts'
 import type { ActivationTarget } from '../guardian/guardian.ts'
 import { type Actor, draft, type EventData, type EventDraft, type EventKind, type ModelChoice } from '../wire/events.ts'
+import type { SnapshotRef } from '../wire/executor.ts'
 import { type Endpoint, endpointEnv, endpointNote } from './endpoint-address.ts'
 import { createEndpoints, type Endpoints } from './endpoints.ts'
 import { FailedTurns } from './failed-turns.ts'
@@ -205,6 +206,32 @@ export class Run implements ActivationTarget {
     const hurry = setTimeout(() => this.#hurry.abort(), drainMs.quit)
     await within(this.ended, quitMs)
     clearTimeout(hurry)
+  }
+
+  async snapshots(): Promise<SnapshotRef[]> {
+    this.#requireState(['running', 'waiting', 'paused'], 'has its snapshots at hand')
+    return this.#sandbox.snapshots()
+  }
+
+  async takeSnapshot(name: string): Promise<SnapshotRef> {
+    this.#requireState(['running', 'waiting', 'paused'], 'can be kept')
+    return this.#sandbox.snapshot(name, this.#byOperator)
+  }
+
+  async restoreSnapshot(name: string): Promise<number> {
+    this.#requireState(['paused'], 'can be restored: pause it first')
+    await this.#sandbox.restore(name, this.#byOperator)
+    await this.#meter.measure()
+    return this.#parts.history.head()?.seq ?? 0
+  }
+
+  get #byOperator() {
+    return { actor: 'operator', agent: this.agent, task: this.task, run: 'task' } as const
+  }
+
+  #requireState(states: readonly RunState[], what: string): void {
+    if (states.includes(this.state)) return
+    throw new KernelError('conflict', `${this.task} is ${this.state}: only a ${states.join(' or ')} task ${what}`)
   }
 
   /** Any word of the operator's answers an open question. */

@@ -1,4 +1,5 @@
 import type { ModelChoice, Progress } from '../wire/events.ts'
+import type { SnapshotRef } from '../wire/executor.ts'
 import type { RunRequest, TaskSummary } from '../wire/operator.ts'
 import type { BudgetLimits } from './raised-budgets.ts'
 
@@ -28,6 +29,11 @@ export interface Tasks {
   raiseBudget(task: string, to: BudgetLimits): Promise<{ seq: number }>
   steer(task: string, text: string): Promise<{ seq: number }>
   answer(task: string, text: string): Promise<{ seq: number }>
+  /** Of its sandbox, oldest first. @throws KernelError `conflict` unless the task runs or is paused; so do the two below. */
+  snapshots(task: string): Promise<SnapshotRef[]>
+  snapshot(task: string, name: string): Promise<SnapshotRef>
+  /** @throws KernelError `conflict` (it is not paused), `not-found`. */
+  restore(task: string, name: string): Promise<{ seq: number }>
   frame(task: string): Promise<{ text: string | null; at: number }>
   progress(task: string): Promise<Progress | null>
   /** At start, once: closes what a kill left open. `tasks` are those that are not over; `resting` of them are paused. */

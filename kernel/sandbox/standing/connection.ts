@@ -60,6 +60,7 @@ interface Open {
   memoryKills: number | null
   wasKilled: boolean
   timer: NodeJS.Timeout | undefined
+  begin(): void
   resolve(end: CommandEnd): void
   reject(error: KernelError): void
 }
@@ -131,6 +132,10 @@ export class CommandServer {
   start(spec: CommandSpec, sinks: CommandSinks, stdin: Buffer): RunningCommand {
     this.#last += 1
     const id = this.#last
+    let begin: () => void = () => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
     const ended = new Promise<CommandEnd>((resolve, reject) => {
       const limit = spec.timeoutMs
       const late = (): void => void this.end('a command did not end at its time limit')
@@ -138,7 +143,8 @@ export class CommandServer {
         limit === undefined ? undefined : setTimeout(late, Math.min(2 ** 31 - 1, limit + this.#timings.graceMs))
       const credit: [number, number] = [windowBytes, windowBytes]
       const memoryKills = this.#box.memoryKills?.() ?? null
-      this.#open.set(id, { spec, sinks, credit, bytes: [0, 0], memoryKills, wasKilled: false, timer, resolve, reject })
+      const open = { spec, sinks, credit, memoryKills, timer, begin, resolve, reject }
+      this.#open.set(id, { ...open, bytes: [0, 0], wasKilled: false })
     })
     ended.catch(() => {})
     const { command, argv, cwd, env = {}, timeoutMs } = spec
@@ -149,7 +155,9 @@ export class CommandServer {
     length.writeUInt32BE(wanted.length)
     this.#tell(asked.run, id, Buffer.concat([length, wanted, stdin]))
     this.#watch()
-    return { ended, kill: () => this.#kill(id) }
+    const started = Promise.race([begun, ended.then(() => {})])
+    started.catch(() => {})
+    return { started, ended, kill: () => this.#kill(id) }
   }
 
   async end(fault: string): Promise<void> {
@@ -207,6 +215,9 @@ export class CommandServer {
     if (open === undefined) throw new Error(`a frame of command ${id}, which is not open`)
     const json = (): unknown => JSON.parse(payload.toString('utf8'))
     switch (kind) {
+      case said.started:
+        open.begin()
+        break
       case said.stdout:
         this.#output(id, open, 0, payload)
         break

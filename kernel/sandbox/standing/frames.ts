@@ -2,7 +2,7 @@ import { KernelError } from '../../errors.ts'
 
 /** Kinds of frames, as server.ts has them. */
 export const asked = { run: 1, credit: 2, kill: 3, ping: 4 } as const
-export const said = { ready: 1, stdout: 2, stderr: 3, ended: 4, failed: 5, pong: 6 } as const
+export const said = { ready: 1, stdout: 2, stderr: 3, ended: 4, failed: 5, pong: 6, started: 7 } as const
 
 export interface Frame {
   kind: number

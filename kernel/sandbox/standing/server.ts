@@ -24,7 +24,7 @@ import { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
 const asked = { run: 1, credit: 2, kill: 3, ping: 4 } as const
-const said = { ready: 1, stdout: 2, stderr: 3, ended: 4, failed: 5, pong: 6 } as const
+const said = { ready: 1, stdout: 2, stderr: 3, ended: 4, failed: 5, pong: 6, started: 7 } as const
 const chunkBytes = 64 * 1024
 /** Killed before the server when memory is short. */
 const commandOomScore = '500'
@@ -360,6 +360,7 @@ function run(id: number, wanted: Wanted, stdin: Buffer): void {
   })
   const command: Command = { id, child, streams, timedOut: false, isOver: false, memoryKills: memory }
   commands.set(id, command)
+  say(said.started, id, Buffer.alloc(0))
   const limit = wanted.timeoutMs
   const timer =
     limit === undefined
