@@ -157,7 +157,7 @@ describe('flags', () => {
   })
 })
 
-describe.skipIf(boxMissing)('a run that is followed', { timeout: 120_000 }, () => {
+describe.skipIf(boxMissing)('a run that is followed', { timeout: 300_000 }, () => {
   const pack = (second: string) =>
     writePack(join(base, 'pack'), { script: ['echo begun', second, ...Array(20).fill('sleep 0.1')].map(shell) })
   const run = (second: string) => exodesk('run', pack(second), '--model', 'sim-script', '--data', dataDir)

@@ -100,6 +100,21 @@ describe.skipIf(boxMissing)('a world', () => {
   })
 })
 
+describe.skipIf(boxMissing)('a measure that is none', () => {
+  it.each([
+    ['no JSON', 'not-a-number', /did not answer probe within 10 s; it said: not an answer: \{"id":\d+,"value":NaN/],
+    ['a number that none is', 'endless', /^the world's answer to probe cannot be used/],
+    ['silence', 'silent', /^the world did not answer probe within 10 s$/],
+  ])('is not taken for progress: %s', async (_name, mood, why) => {
+    await lay(2)
+    const world = await startWorld(provider, pack, folders, 'T-1', 1)
+    expect(await world.probe()).toMatchObject({ value: 0, done: false })
+    await act(`count ${mood}`)
+    await expect(world.probe()).rejects.toMatchObject({ code: 'unavailable', message: expect.stringMatching(why) })
+    await world.close()
+  })
+})
+
 describe.skipIf(boxMissing)('the meter', () => {
   let open: TestHistory
   beforeEach(async () => {
@@ -131,6 +146,25 @@ describe.skipIf(boxMissing)('the meter', () => {
     await meter.close()
     await expect(meter.nextStep()).resolves.toBe(1)
     expect(await meter.save()).toBeNull()
+  })
+
+  it('records a measure that goes back as it is, and completes nothing before the goal is measured', async () => {
+    await lay(1)
+    const created = { seed: 1, limits: { maxSteps: null, maxMs: null } } as EventData<'task.created'>
+    const parts = { history: open.history, provider, clock: systemClock, boxesDir }
+    const meter = new Meter(parts, { task: 'T-1', agent: 'a', created })
+    await meter.open(pack, { lastStep: null, lastTurn: 0, workedMs: 0, progress: null })
+    expect(await meter.complete('all done')).toEqual({
+      accepted: false,
+      message: 'not complete: measured 0 of 1 beans',
+    })
+    await act('count add')
+    await meter.measure()
+    await act('count backwards')
+    await meter.measure()
+    const { events } = await open.history.read({ agent: 'a' }, { kinds: ['task.progressed'] })
+    expect(events.map(({ data }) => (data as { value: number }).value)).toEqual([0, 1, 0])
+    await meter.close()
   })
 })
 

@@ -116,7 +116,10 @@ function converse(box: Box): (request: Record<string, unknown>) => Promise<Recor
       const timer = setTimeout(() => {
         waiting.delete(id)
         reject(
-          new KernelError('unavailable', `the world did not answer ${String(request.op)} within ${answerMs / 1000} s`),
+          new KernelError(
+            'unavailable',
+            `the world did not answer ${String(request.op)} within ${answerMs / 1000} s${words.trim() === '' ? '' : `; it said: ${words.trim().slice(-500)}`}`,
+          ),
         )
       }, answerMs)
       waiting.set(id, {
