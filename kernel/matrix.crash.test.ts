@@ -176,7 +176,7 @@ const cases = Object.entries(whole).flatMap(([name, mode]) =>
 
 describe.skipIf(boxMissing)('a host killed', () => {
   it.each([...cases, ...recovering.map((at) => ({ at, mode: 'run' as const }))])(
-    '[F1] [F2] [F5] [F23] [C26] at $at ($mode) loses nothing, and goes on',
+    '[F1] [F2] [F5] [F22] [F23] [C26] at $at ($mode) loses nothing, and goes on',
     async ({ at, mode }) => {
       const dataDir = mkdtempSync(join(tmpdir(), 'exodesk-matrix-'))
       writePack(join(dataDir, 'packs/beans'), { goal: 3, script })

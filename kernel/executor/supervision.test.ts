@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { asks, openTestExecutors, type TestExecutors } from '../testing/executors.ts'
+import { draft } from '../wire/events.ts'
 
 let test: TestExecutors
 afterEach(() => test.close())
@@ -98,6 +99,44 @@ describe('a cancel', () => {
     await generation.cancel('the operator says so')
     expect(await end).toMatchObject({ outcome: 'cancelled', reason: 'the operator says so' })
     expect(await test.kinds()).toContain('sandbox.executed')
+  })
+})
+
+describe('[I4] the operator against an executor that', () => {
+  it.each([
+    ['spins', 'busy', 'cancel'],
+    ['spins', 'busy', 'drain'],
+    ['runs on whatever it is told', 'deaf', 'cancel'],
+    ['does nothing', 'idle', 'cancel'],
+    ['is stopped by a signal', 'idle', 'drain'],
+  ] as const)('[F15] %s (%s) has it ended by %s in bounded time', async (how, policy, by) => {
+    test = await openTestExecutors({ timings: { cancelMs: 200, pingEveryMs: 600_000, progressMs: 600_000 } })
+    const generation = await test.start(policy, { agent: 'unruly' })
+    const end = generation.runTurn(turn)
+    await expect.poll(async () => (await test.kinds()).includes('turn.started')).toBe(true)
+    if (how === 'is stopped by a signal') stopPolicy('executor-unruly-g1')
+    if (by === 'drain') {
+      expect(await generation.drain('stop', 100)).toMatchObject({ interrupted: true })
+      await generation.stop('no safe point was reached')
+    } else await generation.cancel('the operator says so')
+    expect(await end).toMatchObject({ outcome: 'cancelled' })
+    expect(await generation.ended).toMatchObject({ kind: 'stopped' })
+    // Nothing of it is left.
+    expect(await test.provider.killAll('executor-unruly-g1')).toBe(0)
+  })
+
+  it('[I4] is still starting gives its start up, and is nobody’s failure', async () => {
+    test = await openTestExecutors({ timings: { handshakeMs: 600_000 } })
+    const working = await test.start('idle')
+    const { spec } = working as unknown as { spec: Parameters<typeof test.executors.start>[0] }
+    const revision = await test.put('silent')
+    const authorised = { revision, by: 'seed', proposal: null } as const
+    await test.open.history.append([draft('revision.authorised', authorised, { actor: 'kernel', agent: spec.agent })])
+    const given = new AbortController()
+    const starting = test.executors.start({ ...spec, revision, signal: given.signal })
+    setTimeout(() => given.abort(), 500)
+    await expect(starting).rejects.toMatchObject({ code: 'cancelled' })
+    expect((await test.kinds()).filter((kind) => kind !== 'executor.started')).toEqual([])
   })
 })
 
