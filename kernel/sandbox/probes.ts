@@ -113,7 +113,7 @@ export async function probeBoxes(provider: SandboxProvider, where: { boxesDir: s
     await listen(servers[1], { path: `\0${abstractName}` })
     const home = homedir()
     const hostFiles = [
-      ...[canaryFile, dirname(where.boxesDir), '/var/run/docker.sock', '/run/docker.sock', '/sys/kernel'],
+      ...[canaryFile, dirname(where.boxesDir), '/var/run/docker.sock', '/run/docker.sock', '/sys/kernel/mm'],
       // An image has files of its own by these names.
       ...(provider.name === 'local' ? ['/sys', '/etc/shadow'] : []),
     ]

@@ -58,8 +58,11 @@ export function openEngine(socketPath: string, deadlines: EngineDeadlines = usua
 interface EngineFault extends Error {
   statusCode?: number
   code?: string
+  syscall?: string
   json?: { message?: string }
 }
+
+const lostCodes = ['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ABORT_ERR']
 
 function engineError(what: string, error: EngineFault): KernelError {
   const said = (error.json?.message ?? error.message).trim().slice(0, 500)
@@ -67,7 +70,8 @@ function engineError(what: string, error: EngineFault): KernelError {
   if (error.statusCode === 404) return new KernelError('not-found', text, { cause: error })
   if (error.statusCode === 409) return new KernelError('conflict', text, { cause: error })
   if (error.statusCode === 400) return new KernelError('invalid', text, { cause: error })
-  return error.statusCode === undefined ? lost(text, error) : new KernelError('unavailable', text, { cause: error })
+  const isLost = error.syscall === 'connect' || lostCodes.includes(error.code ?? '') || /hang up/.test(error.message)
+  return isLost ? lost(text, error) : new KernelError('unavailable', text, { cause: error })
 }
 
 function lost(text: string, cause?: unknown): KernelError {

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -16,7 +16,8 @@ export function firstState(root: string | undefined): NodeJS.ReadableStream {
       if (role !== 'root' || part === undefined) continue
       const name = at.slice(1)
       archive.entry({ name, type: 'directory', mode: part.mode, ...owner })
-      if (root !== undefined) await addFolder(archive, join(root, part.name), name)
+      const folder = root === undefined ? null : join(root, part.name)
+      if (folder !== null && existsSync(folder)) await addFolder(archive, folder, name)
     }
     archive.finalize()
   }

@@ -19,6 +19,8 @@ export interface ContainerRequest {
   mounts: readonly ResolvedMount[]
   /** Its /tmp lies in the writable layer, and lasts as the layer does. */
   hasOwnTmp: boolean
+  /** Its command is no first process: it neither reaps nor dies of every signal. */
+  needsInit: boolean
 }
 
 export type Runtime = 'runc' | 'runsc'
@@ -63,7 +65,10 @@ export function createOptions(facts: EngineFacts, request: ContainerRequest): Co
  * All that a container of one profile may have: a constant, but for the folders that the profile has places for. Nothing
  * in it comes from a caller. It is applied again each time a container is made, whatever image it begins with.
  */
-function hostConfig(facts: EngineFacts, { profile, limits, mounts, hasOwnTmp }: ContainerRequest): HostConfig {
+function hostConfig(
+  facts: EngineFacts,
+  { profile, limits, mounts, hasOwnTmp, needsInit }: ContainerRequest,
+): HostConfig {
   const isMounted = (at: string): boolean => mounts.some((mount) => mount.at === at)
   return {
     Runtime: facts.runtime,
@@ -91,8 +96,7 @@ function hostConfig(facts: EngineFacts, { profile, limits, mounts, hasOwnTmp }: 
     VolumesFrom: [],
     Links: [],
     ExtraHosts: [],
-    // The first process reaps those that lose their parent, and passes signals on.
-    Init: true,
+    Init: needsInit,
     ReadonlyRootfs: !writableRoot.includes(profile.name),
     Memory: limits.memoryBytes,
     MemorySwap: limits.memoryBytes,
@@ -121,9 +125,12 @@ function hostConfig(facts: EngineFacts, { profile, limits, mounts, hasOwnTmp }: 
   }
 }
 
-/** As Docker's own, and all of /sys: what the machine is made of is nobody's business in a box. */
+/** As Docker's own, and all of /sys but the box's own control group: what the machine is made of is nobody's business in a box. */
 const maskedPaths = [
-  '/sys',
+  ...['block', 'bus', 'class', 'dev', 'devices', 'firmware', 'hypervisor', 'kernel', 'module', 'power'].map(
+    (name) => `/sys/${name}`,
+  ),
+  ...['bpf', 'btrfs', 'ext4', 'f2fs', 'fuse', 'pstore', 'resctrl', 'selinux', 'xfs'].map((name) => `/sys/fs/${name}`),
   ...['/proc/asound', '/proc/acpi', '/proc/kcore', '/proc/keys', '/proc/latency_stats', '/proc/timer_list'],
   ...['/proc/timer_stats', '/proc/sched_debug', '/proc/scsi', '/proc/interrupts'],
 ]

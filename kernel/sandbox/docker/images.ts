@@ -199,7 +199,7 @@ function checkName(name: string): void {
 }
 
 /** The engine reports progress as lines of JSON, an error too. */
-async function drain(answer: NodeJS.ReadableStream): Promise<void> {
+export async function drain(answer: NodeJS.ReadableStream): Promise<void> {
   let text = ''
   for await (const chunk of answer) text = (text + chunk.toString()).slice(-64 * 1024)
   const error = /"error":\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1]

@@ -156,6 +156,7 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
       limits: limitsOf(spec.profile),
       mounts,
       hasOwnTmp: state !== undefined,
+      needsInit: true,
     })
     try {
       const box = await ContainerBox.start(engine, id, spec, container)

@@ -51,9 +51,7 @@ function sweep(order: SweepOrder): void {
         at = found.parent
       }
     }
-    // The first process, and the one that it waits for.
-    const own = new Set([1, Math.min(...[...seen].filter(([, { parent }]) => parent === 1).map(([pid]) => pid))])
-    return [...seen].flatMap(([pid, { state }]) => (own.has(pid) || state === 'Z' || belongs(pid) ? [] : [pid]))
+    return [...seen].flatMap(([pid, { state }]) => (pid === 1 || state === 'Z' || belongs(pid) ? [] : [pid]))
   }
   for (let quiet = 0, rounds = 0; quiet < 2; rounds += 1) {
     if (rounds > 200) process.exit(1)

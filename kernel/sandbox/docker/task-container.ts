@@ -13,8 +13,11 @@ const wrapper = 'exec 4>&2 2>/dev/null; "$@" 2>&4 4>&-; exit $?'
 /** How long inner cleaning may take before the whole container is ended instead, ms. */
 const sweepMs = 10_000
 
-/** What a task's container does when nothing is asked of it. */
-export const standingCommand = ['sleep', 'infinity']
+/**
+ * What a task's container does when nothing is asked of it: a first process without children, which nothing inside can end, and
+ * which takes leave of those that lost their parent (a shell does, whatever it waits for). Nothing is ever written to it.
+ */
+export const standingCommand = ['/bin/bash', '-c', 'while read -r _; do :; done; exec sleep infinity']
 
 /**
  * The one container of a task while this kernel has it open: its state lasts, its processes are boxes. All of them share

@@ -73,6 +73,7 @@ export function taskContainers(parts: TaskParts): TaskContainers {
       profile: profiles.task,
       mounts: await parts.mounts(place),
       hasOwnTmp: true,
+      needsInit: false,
     })
   }
 
