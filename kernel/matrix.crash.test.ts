@@ -94,12 +94,13 @@ const script = [
 
 function killed(victim: 'kernel' | 'guardian', at: string, args: string[]): void {
   const main = join(root, `kernel/testing/${victim}-victim.ts`)
-  const { signal, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+  const { signal, stdout, stderr, error } = spawnSync(process.execPath, [main, ...args], {
     env: { ...process.env, EXODESK_FAILPOINT: at },
     encoding: 'utf8',
     timeout: 120_000,
     killSignal: 'SIGTERM',
   })
+  if (error !== undefined && signal === null) throw error
   // Not reached: then the scenario is wrong, and its output says how far it came.
   expect([signal, stdout, stderr.replaceAll(/^\(node:.*\n|^\(Use `node.*\n/gm, '')]).toEqual(['SIGKILL', '', ''])
 }

@@ -3,7 +3,15 @@ import type { KernelError } from '../errors.ts'
 import type { StreamChunk, StreamEnd } from '../wire/executor.ts'
 import { ModelStream } from './stream.ts'
 
-function open(over: { credits?: number; chunkBytes?: number; coalesceMs?: number; stallMs?: number } = {}) {
+function open(
+  over: {
+    credits?: number
+    chunkBytes?: number
+    coalesceMs?: number
+    stallMs?: number
+    send?: () => Promise<void>
+  } = {},
+) {
   const sent: (StreamChunk | StreamEnd)[] = []
   const stalls: KernelError[] = []
   const stream = new ModelStream({
@@ -62,5 +70,13 @@ describe('a model stream', () => {
     await stream.delta({ type: 'text', text: 'more' })
     await stream.end()
     expect(sent).toEqual([{ call: 3, chunks: 0 }])
+  })
+
+  it('[R8] gives up on a pipe that takes nothing, though there are credits left and more are granted', async () => {
+    const { stream, stalls } = open({ credits: 100, stallMs: 20, send: () => new Promise(() => undefined) })
+    const through = stream.delta({ type: 'text', text: 'x'.repeat(50) })
+    stream.grant(100)
+    await through
+    expect(stalls).toMatchObject([{ code: 'cancelled' }])
   })
 })

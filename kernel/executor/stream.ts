@@ -83,23 +83,38 @@ export class ModelStream {
       this.#credits -= 1
       const n = this.#chunks
       this.#chunks += 1
-      await this.#options.send('stream.chunk', { call: this.#options.call, n, delta: { type, text } })
+      const sent = this.#options.send('stream.chunk', { call: this.#options.call, n, delta: { type, text } })
+      // A pipe that nobody empties takes nothing either, whatever credits are left.
+      if (!(await this.#inTime(sent, () => this.#isOver))) return this.#stalled()
     }
   }
 
   async #credited(): Promise<boolean> {
+    await this.#inTime(new Promise(() => undefined), () => this.#isOver || this.#credits > 0)
+    if (this.#credits > 0 || this.#isOver) return this.#credits > 0
+    this.#stalled()
+    return false
+  }
+
+  /** Waits for it up to the stall limit, or until a grant or an end makes the wait needless. False: the limit was reached. */
+  async #inTime(work: Promise<unknown>, isNeedless: () => boolean): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve
-      timer = setTimeout(resolve, this.#options.stallMs)
+    const isDone = await new Promise<boolean>((resolve) => {
+      this.#wake = () => {
+        if (isNeedless()) resolve(true)
+      }
+      timer = setTimeout(() => resolve(false), this.#options.stallMs)
+      work.then(() => resolve(true)).catch(() => resolve(true))
     })
     clearTimeout(timer)
     this.#wake = undefined
-    if (this.#credits > 0 || this.#isOver) return this.#credits > 0
+    return isDone
+  }
+
+  #stalled(): void {
     this.abandon()
-    const text = `the stream was not read for ${this.#options.stallMs} ms; grant credits with stream.credit`
+    const text = `the stream was not read for ${this.#options.stallMs} ms; read it, and grant credits with stream.credit`
     this.#options.onStall(new KernelError('cancelled', text))
-    return false
   }
 }
 

@@ -21,6 +21,7 @@ const before = tasks.states()[0]?.task
 const { task, agent } =
   before === undefined ? await tasks.run({ pack, model: 'sim-script', agent: 'a' }) : { task: before, agent: 'a' }
 
+await test.until((event) => event.kind === 'task.started')
 if (mode !== 'run') {
   await test.until((event) => event.kind === 'turn.started')
   const tree = await readSeed(testConfig(dataDir, simulator).resources.seed)
