@@ -1,3 +1,4 @@
+// Long because: one stand-in for all that a policy can ask for.
 import { createHash } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import type {

@@ -51,9 +51,9 @@ describe('the tools', () => {
       .map((item) => String(item.output))
     expect(outputs).toEqual([
       'job-1 runs. Its end comes as a message; see jobs for its output.',
-      'job-1: running for 0 s $ make all',
-      'job-1: running for 0 s\n[stdout]\nso far',
-      'job-1: ended (killed) after 0 s\n[stdout]\nso far',
+      'job-1: running, 0 s $ make all',
+      'job-1: running, 0 s\n[stdout from byte 0]\nso far',
+      'job-1: ended (killed), 0 s\n[stdout from byte 0]\nso far',
       'error: not-found: no job job-2',
     ])
   })
@@ -77,10 +77,10 @@ describe('the tools', () => {
       .map((item) => String(item.output))
     expect(outputs).toEqual([
       'no snapshots',
-      'kept as before (1 KiB)',
+      'kept as before',
       'wrote 3 bytes to /task/a',
       'before',
-      'restored before: files and world are as they were; jobs have ended; /policy is unchanged',
+      'restored: files and world are as they were, jobs have ended',
       'error: not-found: no snapshot other',
     ])
     expect(kernel.files.get('/task/a')).toBe('old')

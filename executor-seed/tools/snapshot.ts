@@ -5,17 +5,13 @@ export const tool: Tool<{ name?: string; restore?: boolean }> = {
   description: 'Keep the sandbox under a name, or restore it; else list.',
   properties: { name: { type: 'string' }, restore: { type: 'boolean' } },
   required: [],
-  async run(args, kernel) {
-    const { name } = args
+  async run({ name, restore }, kernel) {
     if (name === undefined) {
       const { snapshots } = await kernel.call('sandbox.snapshots', {})
-      return snapshots.length === 0 ? 'no snapshots' : snapshots.map((kept) => kept.name).join('\n')
+      return snapshots.map((kept) => kept.name).join('\n') || 'no snapshots'
     }
-    if (args.restore === true) {
-      await kernel.call('sandbox.restore', { name })
-      return `restored ${name}: files and world are as they were; jobs have ended; /policy is unchanged`
-    }
-    const { sizeBytes } = await kernel.call('sandbox.snapshot', { name })
-    return `kept as ${name} (${Math.ceil(sizeBytes / 1024)} KiB)`
+    if (restore !== true) await kernel.call('sandbox.snapshot', { name })
+    else await kernel.call('sandbox.restore', { name })
+    return restore !== true ? `kept as ${name}` : 'restored: files and world are as they were, jobs have ended'
   },
 }

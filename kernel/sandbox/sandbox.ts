@@ -209,6 +209,7 @@ export interface SandboxProvider {
   /** Puts a snapshot in place of the state; ends every box of the label. @throws KernelError `not-found`. */
   restore(place: TaskPlace, name: string): Promise<void>
   snapshots(place: TaskPlace): Promise<Snapshot[]>
+  /** @throws KernelError `not-found`. */
   forget(place: TaskPlace, name: string): Promise<void>
   /** Removes state and snapshots for good; ends every box of the label. */
   destroy(place: TaskPlace): Promise<void>

@@ -2,7 +2,7 @@ import { KernelError } from '../errors.ts'
 import type { EventPlace } from '../executor/executor.ts'
 import { failpoint } from '../failpoints.ts'
 import type { History } from '../history/history.ts'
-import { type SandboxProvider, snapshotLimits, type TaskPlace } from '../sandbox/sandbox.ts'
+import type { SandboxProvider, TaskPlace } from '../sandbox/sandbox.ts'
 import { draft, type Event } from '../wire/events.ts'
 import type { SnapshotRef } from '../wire/executor.ts'
 
@@ -15,6 +15,9 @@ export interface SnapshotParts {
   /** The world's whole state, and back; null where the task has none. */
   world: { state(): Promise<string | null>; load(state: string): Promise<void> }
 }
+
+/** A provider keeps 20 of a task; one is the grader's. */
+const namesMax = 19
 
 type Taken = Event<'sandbox.snapshotted'>
 
@@ -46,8 +49,7 @@ export class Snapshots {
     return this.#inTurn(async () => {
       const { history, provider, world } = this.#parts
       const present = await this.#present()
-      // One is the grader's.
-      if (present.length >= snapshotLimits.count - 1 && !present.some(({ data }) => data.name === name)) {
+      if (present.length >= namesMax && !present.some(({ data }) => data.name === name)) {
         const names = present.map(({ data }) => data.name).join(', ')
         const text = `there are ${present.length} snapshots: give this one the name of one that may go (${names})`
         throw new KernelError('conflict', text)

@@ -9,6 +9,7 @@ import {
   rename,
   rm,
   symlink,
+  truncate,
   unlink,
   utimes,
   writeFile,
@@ -139,7 +140,8 @@ describe('snapshots of folders', () => {
   it('keep a hole as a hole', async () => {
     const { boxesDir, root, place } = await folders()
     const store = localSnapshots([boxesDir], systemClock)
-    spawnSync('truncate', ['-s', '200M', join(root, 'task', 'sparse')])
+    await writeFile(join(root, 'task', 'sparse'), '')
+    await truncate(join(root, 'task', 'sparse'), 200 * 1024 * 1024)
     expect((await store.take(place, 'one')).sizeBytes).toBeLessThan(1024 * 1024)
   })
 
@@ -173,7 +175,7 @@ describe('snapshots of folders', () => {
         () => (kept += 1),
         (error: { code: string }) => expect(['invalid', 'unavailable']).toContain(error.code),
       )
-      await store.forget(place, 'one')
+      await store.forget(place, 'one').catch(() => {})
     }
     isOver = true
     await swapper

@@ -69,8 +69,7 @@ export function localSnapshots(
 
   async function needed(place: TaskPlace, name: string): Promise<Kept[]> {
     const { manifests, dir } = folders(place)
-    if (!existsSync(dir) || !(await manifests.has(name)))
-      throw new KernelError('not-found', `there is no snapshot ${name}`)
+    if (!existsSync(dir) || !(await manifests.has(name))) throw noSnapshot(name)
     return manifests.read(name)
   }
 
@@ -186,7 +185,7 @@ export function localSnapshots(
     forget: (place, name) =>
       inTurn(place, async () => {
         const { dir, manifests, objects } = folders(place)
-        if (!existsSync(dir) || !(await manifests.has(name))) return
+        if (!existsSync(dir) || !(await manifests.has(name))) throw noSnapshot(name)
         await manifests.remove(name)
         await collect(manifests, objects)
       }),
@@ -225,6 +224,10 @@ async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): P
     }
   }
   await Promise.all(Array.from({ length: atOnce }, worker))
+}
+
+function noSnapshot(name: string): KernelError {
+  return new KernelError('not-found', `there is no snapshot ${JSON.stringify(name)}`)
 }
 
 function explain(error: unknown): never {

@@ -84,7 +84,7 @@ export function describeSnapshots(name: string, make: () => Promise<SnapshotsUnd
       await provider.restore(place, 'a')
       expect(await sh(place, 'cat /task/file')).toBe('3\n')
       await provider.forget(place, 'b')
-      await provider.forget(place, 'never')
+      await expect(provider.forget(place, 'never')).rejects.toMatchObject({ code: 'not-found' })
       await expect(provider.restore(place, 'b')).rejects.toMatchObject({ code: 'not-found' })
       expect(await sh(place, 'cat /task/file')).toBe('3\n')
     })

@@ -11,7 +11,7 @@ export interface Frame {
 }
 
 /** Longest payload that the server may send. */
-export const payloadBytes = 64 * 1024
+const payloadBytes = 64 * 1024
 const headerBytes = 9
 
 export function encode(kind: number, command: number, payload: Buffer): Buffer {
