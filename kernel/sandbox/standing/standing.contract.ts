@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../clock.ts'
 import type { RunOptions, RunOutput, SandboxProvider, StandingSandbox } from '../sandbox.ts'
 import { standingSandboxes } from './standing.ts'
+
+const canary = 'canary-5f1c9e'
 
 export interface StandingUnderTest {
   provider: SandboxProvider
@@ -21,6 +24,7 @@ export function describeStanding(name: string, make: () => Promise<StandingUnder
     let baseline: number
 
     beforeAll(async () => {
+      Object.assign(process.env, { SSH_AUTH_SOCK: canary, AWS_SECRET_ACCESS_KEY: canary })
       under = await make()
       root = join(under.boxesDir, 'standing')
       await mkdir(root)
@@ -33,6 +37,8 @@ export function describeStanding(name: string, make: () => Promise<StandingUnder
     afterAll(async () => {
       await sandbox?.close()
       await under?.provider.close()
+      delete process.env.SSH_AUTH_SOCK
+      delete process.env.AWS_SECRET_ACCESS_KEY
     })
 
     const run = (command: string, options: RunOptions & { timeoutMs?: number } = {}): Promise<RunOutput> =>
@@ -62,6 +68,17 @@ export function describeStanding(name: string, make: () => Promise<StandingUnder
       expect(await text('cat /task/file; pwd; echo "$HOME"; id -u')).toBe('kept\n/task\n/home/agent\n65534\n')
       const output = await run('echo out > /dev/stdout; echo err > /dev/stderr; cat /dev/stdin', { stdin: 'in' })
       expect([output.stdout.toString(), output.stderr.toString()]).toEqual(['out\nin', 'err\n'])
+    })
+
+    it('[S11] [C12] shows commands nothing of what the kernel was started with: agents, keys, home, open files', async () => {
+      // The control: who is started with it sees it.
+      expect(execFileSync('sh', ['-c', 'echo $SSH_AUTH_SOCK'], { encoding: 'utf8' }).trim()).toBe(canary)
+      const look =
+        'cat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n"; ls -la ~ /proc/self/fd; ls -d ~/.aws ~/.ssh ~/.gitconfig 2>&1'
+      const seen = await text(look)
+      expect(seen).toMatch(/HOME=\/home\/agent/)
+      expect(seen).not.toContain(canary)
+      expect(seen.match(/No such file/g)).toHaveLength(3)
     })
 
     it('hands over bytes as they are: NUL and what is no UTF-8', async () => {

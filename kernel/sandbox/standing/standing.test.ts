@@ -1,11 +1,15 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../clock.ts'
+import { testStanding } from '../../testing/standing.ts'
 import { openCgroups } from '../cgroups.ts'
+import { readFile, writeFile } from '../files.ts'
 import { localProvider } from '../local.ts'
+import type { RunOptions } from '../sandbox.ts'
 import { describeStanding } from './standing.contract.ts'
 import { standingSandboxes } from './standing.ts'
 
@@ -43,6 +47,35 @@ async function makeLocal(cgroups: 'auto' | 'none') {
 describe.skipIf(!hasBwrap)('the command server in a local box', () => {
   describeStanding('with control groups where they can be had', () => makeLocal('auto'))
   describeStanding('without control groups', () => makeLocal('none'))
+
+  it('says that the disk is full, loses nothing that was there, and serves the next command', async () => {
+    const { provider, boxesDir } = await makeLocal('auto')
+    const root = join(boxesDir, 'root')
+    await mkdir(join(root, 'task'), { recursive: true })
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=777', 'tmpfs', join(root, 'task')])
+    if (mounted.status !== 0) {
+      process.stderr.write('a full /task: skipped, this user may not mount a small file system\n')
+      return
+    }
+    try {
+      const sandbox = testStanding(provider)({ profile: 'task', label: 'T-1', mounts: { root } })
+      const place = { profile: 'task', label: 'T-1', mounts: { root }, cwd: '/task' } as const
+      const runner = {
+        run: ({ argv }: { argv: string[] }, options?: RunOptions) =>
+          sandbox.run({ argv, cwd: '/task', timeoutMs: 30_000 }, options),
+      }
+      await writeFile(runner, place, 'file', 'old')
+      await expect(writeFile(runner, place, 'file', 'x'.repeat(2_000_000))).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringMatching(/No space left on device/),
+      })
+      expect((await readFile(runner, place, 'file')).text).toBe('old')
+      await sandbox.close()
+    } finally {
+      await provider.close()
+      spawnSync('umount', [join(root, 'task')])
+    }
+  })
 
   // What the agent could put in the server's place: it holds the same pipes and is the same user.
   const say = `const say = (kind, id, payload) => {
