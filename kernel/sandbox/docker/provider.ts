@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts'
 import { KernelError } from '../../errors.ts'
 import { collect } from '../collect.ts'
 import { checkLabel, checkSpec, environment } from '../command.ts'
-import { resolveMounts } from '../mounts.ts'
+import { type ResolvedMount, resolveMounts } from '../mounts.ts'
 import { type Profile, profiles } from '../profiles.ts'
 import type { Box, BoxLimits, BoxMounts, BoxSpec, ProfileName, ProviderReport, SandboxProvider } from '../sandbox.ts'
 import { ContainerBox } from './container-box.ts'
@@ -78,15 +78,14 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
   }
 
   const limitsOf = (name: ProfileName): BoxLimits => ({ ...profiles[name].limits, ...config.limits?.[name] })
-  const mountsOf = (profile: Profile, mounts: BoxMounts) =>
-    resolveMounts(profile, mounts, bases, process.getuid?.() === 0)
+  const mountsOf = async (profile: Profile, mounts: BoxMounts): Promise<ResolvedMount[]> => [
+    ...kernelMounts(config, profile),
+    ...(await resolveMounts(profile, mounts, bases, process.getuid?.() === 0)),
+  ]
 
   /** @throws KernelError; a container that may have been made all the same is given up, and removed later. */
   const create = async (request: ContainerRequest): Promise<Container> => {
-    const options = createOptions(await ready(), {
-      ...request,
-      mounts: [...kernelMounts(config, request.profile), ...request.mounts],
-    })
+    const options = createOptions(await ready(), request)
     try {
       return await engine.call('make a box', (stop) => engine.docker.createContainer({ ...options, ...stop }))
     } catch (error) {
