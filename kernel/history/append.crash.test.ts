@@ -7,6 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { openHistory } from './open.ts'
 
+const rounds = process.env.EXODESK_FULL === '1' ? 100 : 4
+
 let dataDir: string
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'exodesk-crash-'))
@@ -79,7 +81,7 @@ describe('history after kill -9', () => {
     ['between the commit and the acknowledgement', { failpoint: 'append:after-commit:40' }],
     ['from outside, at any time', { acknowledgements: 150 }],
     ['in the very first commit', { failpoint: 'append:before-commit' }],
-  ])('%s: has every acknowledged event once, nothing by halves, and verifies', async (_name, options) => {
+  ])('[F1] [C3] %s: has every acknowledged event once, nothing by halves, and verifies', async (_name, options) => {
     const acknowledged = await runUntilKilled(1, options)
     const { texts, artifacts } = await afterwards()
     expect(new Set(texts).size).toBe(texts.length)
@@ -90,7 +92,7 @@ describe('history after kill -9', () => {
     expect(artifacts.sort()).toEqual([...texts].sort())
   })
 
-  it('again and again: what was there before stays, byte for byte', async () => {
+  it('[F1] [C3] again and again: what was there before stays, byte for byte', async () => {
     let earlier: string[] = []
     for (const [run, options] of [
       { acknowledgements: 30 },
@@ -105,4 +107,17 @@ describe('history after kill -9', () => {
     }
     expect(readFileSync(join(dataDir, 'head.json'), 'utf8')).toContain(`"seq":${earlier.length},`)
   })
+
+  it(`[F1] [C3] ${rounds} times over, at each failpoint of an append in turn: acknowledged once, unacknowledged at most once`, async () => {
+    const all: string[] = []
+    for (let run = 0; run < rounds; run += 1) {
+      const point = run % 2 === 0 ? 'append:before-commit' : 'append:after-commit'
+      all.push(...(await runUntilKilled(run, { failpoint: `${point}:${1 + (run % 7)}` })))
+    }
+    const { texts, artifacts } = await afterwards()
+    expect(new Set(texts).size).toBe(texts.length)
+    expect(texts).toEqual(expect.arrayContaining(all))
+    expect(texts.length - all.length).toBeLessThanOrEqual(3 * rounds)
+    expect(artifacts.sort()).toEqual([...texts].sort())
+  }, 600_000)
 })
