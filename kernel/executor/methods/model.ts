@@ -85,6 +85,8 @@ async function send(
   const stream = params.stream === true ? running.openStream(call, (error) => stalled.abort(error)) : null
   try {
     failpoint('model:before-send')
+    // From the first reservation on, what fails here is history's.
+    let isReady = false
     const asked = gateway.call({
       agent,
       task: task.task,
@@ -93,6 +95,7 @@ async function send(
       signal: AbortSignal.any([call.signal, stalled.signal]),
       ...(stream === null ? {} : { onDelta: (delta) => stream.delta(delta) }),
       onReserve: async (reservation) => {
+        isReady = true
         const data = { ...reservation, ...requestOf(prepared), model: task.model.name }
         const [event] = await history.append([draft('model.reserved', data, place)])
         failpoint('model:reserved')
@@ -106,7 +109,7 @@ async function send(
     })
     const given = await asked.catch((error: unknown) => {
       // The provider's failures are answers: this one was never sent.
-      if (error instanceof KernelError && error.code === 'unavailable') task.refused(error.message)
+      if (!isReady && error instanceof KernelError && error.code === 'unavailable') task.refused(error.message)
       throw error
     })
     failpoint('model:after-answer')
