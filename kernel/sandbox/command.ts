@@ -145,6 +145,8 @@ export function checkSpec(spec: BoxSpec): void {
   const [command] = spec.argv
   if (command === undefined || command === '' || command.includes('=')) throw refuse('it needs a command without "="')
   if (spec.argv.some((argument) => argument.includes('\0'))) throw refuse('an argument holds a NUL character')
+  if (spec.state !== undefined && (spec.profile !== 'verifier' || spec.mounts.root !== undefined))
+    throw refuse('only a verifier begins with a snapshot, and then it has no other root')
   const { cwd, timeoutMs } = spec
   if (cwd !== undefined && (!cwd.startsWith('/') || cwd.includes('\0'))) throw refuse('cwd must be an absolute path')
   if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs < 2 ** 31)) throw refuse('timeoutMs is out of range')

@@ -130,7 +130,6 @@ describe('the sandbox for an executor', () => {
       ['sandbox.list', { path: '/task' }],
       ['sandbox.exec', { command: 'wc -c', stdin: '12345', cwd: '/tmp' }],
       ['sandbox.exec', { command: 'sleep 60', timeoutMs: 4000 }],
-      ['sandbox.snapshot', { name: 's1' }],
     ])
     expect(results[1]).toEqual({ hash: sha256('hello') })
     expect(results[2]).toMatchObject({ refused: 'conflict' })
@@ -138,7 +137,6 @@ describe('the sandbox for an executor', () => {
     expect(results[4]).toMatchObject({ entries: [{ name: 'a.txt', type: 'file', sizeBytes: 5 }] })
     expect(results[5]).toMatchObject({ exitCode: 0, stdout: '5\n', stdoutBytes: 2 })
     expect(results[6]).toMatchObject({ timedOut: true })
-    expect(results[7]).toMatchObject({ refused: 'unavailable' })
     const executed = await test.events(['sandbox.executed'])
     expect(executed.map(({ data }) => data)).toMatchObject([
       { op: 'write', call: 'c1' },
@@ -149,6 +147,42 @@ describe('the sandbox for an executor', () => {
       { op: 'exec', call: null, timedOut: true },
     ])
     expect(executed[0]).toMatchObject({ actor: 'kernel', step: 1 })
+  })
+
+  it('leaves a command running as a job, with logs to read in pieces, and keeps and restores the sandbox', async () => {
+    test = await openTestExecutors({
+      model: () => asks(['c1', 'shell', { command: 'seq 1 3; sleep 1000', background: true }]),
+    })
+    const results = await made([
+      ask('go'),
+      ['sandbox.exec', { command: 'seq 1 3; sleep 1000', background: true }],
+      ['sandbox.logs', { job: 'job-1', offset: 0, length: 4, waitMs: 30_000 }],
+      ['sandbox.snapshot', { name: 'before' }],
+      ['sandbox.write', { path: '/task/a.txt', text: 'new' }],
+      ['sandbox.restore', { name: 'before' }],
+      ['sandbox.list', { path: '/task' }],
+      ['sandbox.snapshots', {}],
+      ['sandbox.jobs', {}],
+      ['sandbox.kill', { job: 'job-2' }],
+      ['sandbox.exec', { command: 'true', timeoutMs: 4_000_000 }],
+      ['sandbox.snapshot', { name: '../x' }],
+    ])
+    expect(results[1]).toMatchObject({ job: 'job-1', exitCode: null, stdout: '' })
+    expect(results[2]).toMatchObject({ state: 'running', text: '1\n2\n', from: 0, to: 4 })
+    expect(results[3]).toMatchObject({ name: 'before', sizeBytes: 0 })
+    expect(results[6]).toEqual({ entries: [] })
+    expect(results[7]).toMatchObject({ snapshots: [{ name: 'before' }] })
+    expect(results[8]).toMatchObject({ jobs: [{ job: 'job-1', state: 'ended', ending: 'killed', stdoutBytes: 6 }] })
+    expect(results.slice(9).map((result) => result.refused)).toEqual(['not-found', 'invalid', 'invalid'])
+    const kinds = ['job.started', 'sandbox.snapshotted', 'job.ended', 'sandbox.restored'] as const
+    const events = await test.events([...kinds])
+    expect(events.map(({ kind, actor }) => [kind, actor])).toEqual([
+      ['job.started', 'kernel'],
+      ['sandbox.snapshotted', 'executor'],
+      ['job.ended', 'kernel'],
+      ['sandbox.restored', 'executor'],
+    ])
+    expect(events[0]).toMatchObject({ data: { job: 'job-1', call: 'c1' }, step: 1 })
   })
 
   it('cuts long output in the middle and keeps all of it as a blob', async () => {
