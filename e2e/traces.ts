@@ -1,5 +1,6 @@
 // Looks for a secret in everything that a program left behind, in every form that it may have taken there.
-import { lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { brotliDecompressSync, constants, inflateRawSync, inflateSync, unzipSync, zstdDecompressSync } from 'node:zlib'
@@ -56,8 +57,9 @@ export function searchPaths(paths: readonly string[], secret: string): { traces:
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat?.isDirectory()) for (const name of readdirSync(path)) visit(join(path, name))
     if (!stat?.isFile()) return
+    const bytes = readIfThere(path)
+    if (bytes === null) return
     files += 1
-    const bytes = readFileSync(path)
     traces.push(...search(bytes, forms, path, 0))
     if (bytes.subarray(0, 15).toString() === 'SQLite format 3') traces.push(...searchDatabase(path, forms))
   }
@@ -65,27 +67,51 @@ export function searchPaths(paths: readonly string[], secret: string): { traces:
   return { traces, files }
 }
 
+/** What still runs makes and removes files while they are searched. */
+function readIfThere(path: string): Buffer | null {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
 /** A value that does not fit into its page is scattered over the file: only the database puts it together. */
 function searchDatabase(path: string, forms: Map<string, Buffer>): Trace[] {
-  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    return searchRows(path, path, forms)
+  } catch (error) {
+    if (!/locked/.test((error as Error).message)) throw error
+  }
+  // Another process keeps it to itself (a browser its profile): a copy is free.
+  const folder = mkdtempSync(join(tmpdir(), 'exodesk-copy-'))
+  try {
+    for (const suffix of ['', '-wal', '-journal'])
+      if (existsSync(path + suffix)) copyFileSync(path + suffix, join(folder, `copy${suffix}`))
+    return searchRows(join(folder, 'copy'), path, forms)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function searchRows(file: string, path: string, forms: Map<string, Buffer>): Trace[] {
+  const database = new DatabaseSync(file, { readOnly: true })
   try {
     // What a virtual table holds is in ordinary tables of its own.
     const tables = database
       .prepare("select name from sqlite_schema where type = 'table' and sql not like 'create virtual%'")
       .all()
     return tables.flatMap(({ name }) => {
-      const rows = database.prepare(`select * from "${name}"`).iterate()
-      return [...rows].flatMap((row) =>
+      const rows = database.prepare(`select * from "${name}"`)
+      rows.setReadBigInts(true)
+      return [...rows.iterate()].flatMap((row) =>
         Object.entries(row).flatMap(([column, value]) => {
           if (typeof value !== 'string' && !(value instanceof Uint8Array)) return []
           return search(Buffer.from(value as string), forms, `${path}: ${name}.${column}`, 0)
         }),
       )
     })
-  } catch (error) {
-    // Held by the one host: it is a page long, and its bytes were searched.
-    if (/locked/.test((error as Error).message) && path.endsWith('lock.db')) return []
-    throw error
   } finally {
     database.close()
   }
