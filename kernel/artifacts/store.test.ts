@@ -74,7 +74,7 @@ describe('artifacts', () => {
     'C:\\x',
     'x'.repeat(201),
     'x'.repeat(4096),
-  ])('refuse the name %j', async (name) => {
+  ])('[A1] refuse the name %j', async (name) => {
     await expect(artifacts.put('a', name, 'x', context)).rejects.toMatchObject({ code: 'invalid' })
     await expect(artifacts.get('a', name)).rejects.toMatchObject({ code: 'invalid' })
   })
@@ -104,7 +104,7 @@ describe('artifacts', () => {
     expect(await artifacts.list('list', '%')).toEqual([])
   })
 
-  it('answer the same for another agent’s as for none', async () => {
+  it('[A7] answer the same for another agent’s as for none', async () => {
     await artifacts.put('owner', 'secret', 'x', context)
     const foreign = await artifacts.get('thief', 'secret').catch((error: Error) => error)
     const none = await artifacts.get('thief', 'nothing').catch((error: Error) => error)

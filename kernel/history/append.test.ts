@@ -56,7 +56,7 @@ describe('append', () => {
     expect(batches.flat().every((event, n, all) => n === 0 || event.prevHash === all[n - 1]?.hash)).toBe(true)
   })
 
-  it('orders by seq, whatever the clock does', async () => {
+  it('[C5] [F10] orders by seq, whatever the clock does', async () => {
     const seqs: number[] = []
     for (const at of [5_000_000, 10, 320_000_000_000_000, -86_400_000]) {
       now = at
@@ -75,11 +75,12 @@ describe('append', () => {
     ['data of another kind', { ...note('x'), kind: 'task.steered', data: { words: 1 } }, /task\.steered/],
     ['a field too many', { ...note('x'), data: { text: 'x', actor: 'operator' } }, /Unrecognized key/],
     ['too much data', note('x'.repeat(256 * 1024)), /at most 262144.*blob/],
+    ['a hundred megabytes', note('x'.repeat(100 * 1024 * 1024)), /at most 262144/],
     ['too much data, counted in bytes', note('é'.repeat(140_000)), /at most 262144/],
     ['an actor of its own', note('x', { actor: 'root' as never }), /actor/],
     ['an agent with a newline', note('x', { agent: 'a\nb' }), /control/],
     ['a negative step', note('x', { step: -1 }), /step/],
-  ])('refuses %s, and adds nothing of its batch', async (_name, draft, problem) => {
+  ])('[H6] refuses %s, and adds nothing of its batch', async (_name, draft, problem) => {
     const before = test.history.head()
     await expect(test.history.append([note('fine'), draft as EventDraft])).rejects.toMatchObject({
       code: 'invalid',
@@ -130,7 +131,7 @@ describe('append', () => {
     expect(await test.history.verify()).toMatchObject({ ok: true })
   })
 
-  it('waits while another program holds the database, and drops nothing', async () => {
+  it('[F7] waits while another program holds the database, and drops nothing', async () => {
     const other = openForWriting(join(test.dataDir, 'history.db'))
     other.exec('BEGIN IMMEDIATE')
     let isDone = false

@@ -95,7 +95,7 @@ async function bytes(): Promise<string> {
 }
 
 describe('the storage contract', () => {
-  it('holds: whatever is done, in whatever order, the earlier history is a prefix of the later', async () => {
+  it('[C1] holds: whatever is done, in whatever order, the earlier history is a prefix of the later', async () => {
     let earlier = ''
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 8 }), async (steps) => {

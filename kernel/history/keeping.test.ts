@@ -149,7 +149,7 @@ describe('verifying without opening', () => {
 })
 
 describe('what a full verification has found', () => {
-  it('[H7] keeps history read-only at later starts too, until one holds', async () => {
+  it('[H7] [F28] keeps history read-only at later starts too, until one holds', async () => {
     await test.history.append(Array.from({ length: 10_300 }, (_, n) => note(`${n}`)))
     await test.history.close()
     const file = join(test.dataDir, 'history.db')
@@ -168,6 +168,7 @@ describe('what a full verification has found', () => {
     // Beyond what a start looks at.
     await test.reopen()
     expect(test.history.problem).toBeNull()
+    expect(await test.history.verify({ full: false })).toMatchObject({ ok: true, events: 10_000 })
     expect(await test.history.verify()).toMatchObject({ ok: false, of: 'log', firstBadSeq: 7 })
     expect(test.history.problem).toMatch(/event 7/)
     await expect(test.history.append([note('more')])).rejects.toMatchObject({ code: 'unavailable' })

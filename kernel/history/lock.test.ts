@@ -7,7 +7,7 @@ import { draft } from '../wire/events.ts'
 import { openTestHistory } from './fixture.ts'
 
 describe('the lock of a data directory', () => {
-  it('once moved away lets its holder write no more, so that two hosts never do', async () => {
+  it('[C4] once moved away lets its holder write no more, so that two hosts never do', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'exodesk-lock-'))
     const lock = holdLock(dataDir)
     const first = await openTestHistory({ dataDir })

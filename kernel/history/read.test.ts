@@ -109,7 +109,7 @@ describe('read', () => {
     }
   })
 
-  it('answers the same for another agent’s event as for none', async () => {
+  it('[H11] answers the same for another agent’s event as for none', async () => {
     const foreign = log.find(({ agent }) => agent === 'b')?.seq ?? 0
     expect(await test.history.get({ agent: 'a' }, foreign)).toBeNull()
     expect(await test.history.get({ agent: 'a' }, 1_000_000)).toBeNull()
@@ -146,7 +146,7 @@ describe('search', () => {
 })
 
 describe('a fork', () => {
-  it('stands on its parent’s events up to the fork and never sees later ones; the parent’s stay as they were', async () => {
+  it('[H9] stands on its parent’s events up to the fork and never sees later ones; the parent’s stay as they were', async () => {
     const { history } = test
     const [old] = await history.append([note('p', 'before')])
     const forkAt = history.head()?.seq ?? 0
@@ -179,7 +179,7 @@ describe('a fork', () => {
     }
   })
 
-  it('may read the blobs that its parent might read by then, and no others', async () => {
+  it('[A7] may read the blobs that its parent might read by then, and no others', async () => {
     const { history } = test
     await history.append([note('bp', 'x')])
     const early = await history.putBlob('early')

@@ -63,7 +63,7 @@ function relink(db: Connection, seq: number): void {
 }
 
 describe('verify', () => {
-  it('finds nothing in a history that was left alone', async () => {
+  it('[H7] [C2] positive control: finds nothing in a history that was left alone', async () => {
     expect(await test.history.verify()).toMatchObject({
       ok: true,
       events: 10,
@@ -111,7 +111,7 @@ describe('verify', () => {
     ],
     ['an emptied history', (db) => db.exec('DELETE FROM events'), 1, /events 1 to 10 are missing/],
     ['a dropped trigger', (db) => db.exec('CREATE TABLE more (a)'), null, /tables or the triggers/],
-  ])('names %s, and the history opens for reading only', async (_name, change, firstBadSeq, problem) => {
+  ])('[H7] [C2] names %s, and the history opens for reading only', async (_name, change, firstBadSeq, problem) => {
     await tamper(change)
     expect(await test.history.verify()).toMatchObject({
       ok: false,
@@ -127,7 +127,7 @@ describe('verify', () => {
     expect((await test.history.read({ agent: null }, { limit: 2 })).events).toBeDefined()
   })
 
-  it('notices an older copy of the database', async () => {
+  it('[H7] [C2] notices an older copy of the database', async () => {
     await test.history.close()
     const file = join(test.dataDir, 'history.db')
     const copy = join(test.dataDir, 'older')
@@ -151,14 +151,14 @@ describe('verify', () => {
     ],
     ['head.key', (file: string) => rmSync(file), /head\.key is missing/],
     ['head.key', (file: string) => writeFileSync(file, 'f'.repeat(64)), /signature/],
-  ])('notices that %s was tampered with (%#)', async (name, change, problem) => {
+  ])('[C2] [F8] notices that %s was tampered with (%#)', async (name, change, problem) => {
     await test.history.close()
     change(join(test.dataDir, name))
     await test.reopen()
     expect(await test.history.verify()).toMatchObject({ ok: false, problem: expect.stringMatching(problem) })
   })
 
-  it('names the event whose blob was changed or is missing, and only that blob cannot be read', async () => {
+  it('[A6] names the event whose blob was changed or is missing, and only that blob cannot be read', async () => {
     const [good, bad] = await Promise.all(['good', 'bad'].map((text) => test.history.putBlob(text)))
     const written = (name: string, hash = '') =>
       ({
@@ -197,7 +197,7 @@ describe('verify', () => {
     expect(readFileSync(join(test.dataDir, 'history.db'), 'latin1')).not.toContain(secret)
   })
 
-  it('says that a file is no database rather than start anew over it', async () => {
+  it('[F8] says that a file is no database rather than start anew over it', async () => {
     await test.history.close()
     writeFileSync(join(test.dataDir, 'history.db'), 'not a database at all, but long enough to look at'.repeat(100))
     await expect(test.reopen()).rejects.toMatchObject({

@@ -25,14 +25,14 @@ async function otherProcess(folder: string) {
 }
 
 describe('the lock of a data directory', () => {
-  it('is refused to a second holder in this process, with what to do about it', () => {
+  it('[C4] is refused to a second holder in this process, with what to do about it', () => {
     const lock = holdLock(dataDir)
     expect(() => holdLock(dataDir)).toThrowError(/another Exodesk is using .*--data/)
     lock.release()
     holdLock(dataDir).release()
   })
 
-  it('is refused to another process, also by a symbolic link to the directory', async () => {
+  it('[C4] [F11] is refused to another process, also by a symbolic link to the directory', async () => {
     const lock = holdLock(dataDir)
     const alias = `${dataDir}-alias`
     symlinkSync(dataDir, alias)
@@ -48,7 +48,7 @@ describe('the lock of a data directory', () => {
     }
   })
 
-  it('is free at once when its holder is killed', async () => {
+  it('[C4] is free at once when its holder is killed', async () => {
     const { child, said } = await otherProcess(dataDir)
     expect(said).toBe('held')
     expect(() => holdLock(dataDir)).toThrowError(expect.objectContaining({ code: 'conflict' }))
