@@ -12,9 +12,9 @@ import {
   tokenUsageSchema,
 } from './events.ts'
 import { budgetsContract } from './operator-budgets.ts'
-import { snapshotsContract } from './operator-snapshots.ts'
 import { credentialsContract } from './operator-credentials.ts'
 import { forkContract, historyContract } from './operator-history.ts'
+import { snapshotsContract } from './operator-snapshots.ts'
 
 /**
  * The operator contract: everything a person or a script can see and do. One router serves it over a MessagePort (desktop),
