@@ -56,7 +56,7 @@ const withFile = () => ({ EXODESK_PASSPHRASE_FILE: join(dir, 'passphrase') })
 /** The same at a terminal, where each prompt is answered in turn. Resolves with all that the screen showed. */
 async function atTerminal(args: string[], answers: string[]): Promise<{ code: number | null; screen: string }> {
   const command = [process.execPath, cli, 'key', ...args, '--data', data].map((word) => `'${word}'`).join(' ')
-  const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: 'pipe' })
+  const child = spawn('/usr/bin/script', ['-qec', command, '/dev/null'], { stdio: 'pipe' })
   let screen = ''
   const left = [...answers]
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
