@@ -17,14 +17,14 @@ describe.each(hosts)('the shell in $name', ({ name, missing, open }) => {
       expect(desk.complaints).toEqual([])
     })
 
-    it('gives the page neither Node nor Electron', async () => {
+    it('[C27] gives the page neither Node nor Electron', async () => {
       const reach = await desk.page.evaluate(() =>
         ['require', 'process', 'module', 'Buffer', 'electron'].filter((n) => n in globalThis),
       )
       expect(reach).toEqual([])
     })
 
-    it('runs no inline script and reaches no foreign origin', async () => {
+    it('[C27] runs no inline script and reaches no foreign origin', async () => {
       const result = await desk.page.evaluate(async () => {
         const script = document.createElement('script')
         script.textContent = 'globalThis.inlineRan = true'
@@ -39,7 +39,7 @@ describe.each(hosts)('the shell in $name', ({ name, missing, open }) => {
     })
 
     if (name === 'chromium') return // The rest is the window's own duty.
-    it('opens no second window, grants nothing and never leaves the desk', async () => {
+    it('[C27] [U3] opens no second window, grants nothing and never leaves the desk', async () => {
       const before = desk.page.url()
       const result = await desk.page.evaluate(async () => {
         const opened = window.open('https://desk.example/')
