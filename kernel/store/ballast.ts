@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, writeS
 import { join } from 'node:path'
 
 /** Room set aside in a data directory, so that a full disk can be recorded and what runs can be paused in good order. */
-export const ballastBytes = 8 * 1024 * 1024
+const ballastBytes = 8 * 1024 * 1024
 
 const ballastFile = (dataDir: string) => join(dataDir, 'ballast')
 

@@ -37,7 +37,7 @@ export function migrate(db: Connection, version: string, steps: readonly string[
  * The schema's number; 0: there is none yet.
  * @throws KernelError `unavailable` where the file is of a newer version or of another program, or is damaged.
  */
-export function schemaNumber(db: Connection, version: string, known = migrations.length): number {
+function schemaNumber(db: Connection, version: string, known = migrations.length): number {
   const number = db.pragma('user_version', { simple: true }) as number
   const owner = db.pragma('application_id', { simple: true }) as number
   const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
