@@ -52,6 +52,18 @@ describe('feed', () => {
     expect(feed.snapshot().hasEarlier).toBe(true)
   })
 
+  it('[U10] holds the newest few thousand of a million events, and knows that there is more', () => {
+    const { feed, frame, seqs } = manualFeed()
+    feed.load([], false)
+    for (let from = 1; from <= 1_000_000; from += 500) {
+      feed.push(range(from, from + 499))
+      frame()
+      expect(feed.snapshot().events.length).toBeLessThanOrEqual(5000)
+    }
+    expect([seqs().length, seqs()[0], seqs().at(-1)]).toEqual([5000, 995_001, 1_000_000])
+    expect(feed.snapshot().hasEarlier).toBe(true)
+  })
+
   it('drops nothing from under a reader who looks at older rows, up to its bound', () => {
     const { feed, frame, seqs } = manualFeed({ keep: 10, max: 30 })
     feed.load(range(11, 20), true)
