@@ -103,14 +103,14 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
       expect([output.stdout.toString(), output.stderr.toString()]).toEqual(['hohoho\n', ''])
     })
 
-    it('shows what every profile must hold, with probes that find their targets on the host', async () => {
+    it('[X1] [X2] [C9] [C10] [C12] [S11] shows what every profile must hold, with probes that find their targets on the host', async () => {
       const results = await probeBoxes(provider, { boxesDir: under.boxesDir })
       expect(results.filter(({ holds }) => !holds)).toEqual([])
       expect(results.filter(({ profile }) => profile === 'host')).toHaveLength(4)
       expect(new Set(results.map(({ profile }) => profile)).size).toBe(6)
     }, 180_000)
 
-    it('refuses a folder that the profile has no place for, that lies elsewhere, or that a link leads to', async () => {
+    it('[C13] refuses a folder that the profile has no place for, that lies elsewhere, or that a link leads to', async () => {
       const outside = await mkdtemp(join(tmpdir(), 'outside-'))
       await symlink(outside, join(under.boxesDir, 'link'))
       const attempts: [ProfileName, BoxMounts, RegExp][] = [
@@ -131,7 +131,7 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
       }
     })
 
-    it('refuses a spec that could be taken for options or holds NUL', async () => {
+    it('[X12] refuses a spec that could be taken for options or holds NUL', async () => {
       const good = spec('task', {}, 'true')
       const bads: Partial<BoxSpec>[] = [
         { label: '--privileged x' },
@@ -162,7 +162,7 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
       )
     })
 
-    it('ends the whole tree with the command, a daemon of its own session too', async () => {
+    it('[X11] ends the whole tree with the command, a daemon of its own session too', async () => {
       const root = await folder()
       await sh(
         'task',
@@ -206,7 +206,7 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
       expect(await isStill(root)).toBe('still')
     })
 
-    it('keeps output up to the cap, counts the rest, and kills a box that floods without growing itself', async () => {
+    it('[X6] keeps output up to the cap, counts the rest, and kills a box that floods without growing itself', async () => {
       const some = await provider.run(spec('task', {}, 'head -c 3000000 /dev/zero; head -c 10 /dev/zero >&2'), {
         outputBytes: 1000,
       })
@@ -233,7 +233,7 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
       await box.kill()
     })
 
-    it('survives a box that wants more memory, processes or space than it may have', async () => {
+    it('[X3] [X4] [C11] survives a box that wants more memory, processes or space than it may have', async () => {
       const eat = 'const all=[];for(;;){all.push(Buffer.alloc(16<<20,1))}'
       const argv = ['/exodesk/bin/node', '-e', eat]
       const hungry = await provider.run({ profile: 'check', label: 'hungry', mounts: {}, argv, timeoutMs: 45_000 })
@@ -249,6 +249,15 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
       )
       expect(full.out).toMatch(/^[1-9]\d*\n0\n$/)
       expect((await sh('check', {}, 'echo well')).out).toBe('well\n')
+    })
+
+    it('[X5] a box that spins on every core is ended at its limit, and others run beside it', async () => {
+      const spin = 'for n in 1 2 3 4; do (while :; do :; done) & done; echo spinning; wait'
+      const spinner = await provider.start({ ...spec('check', {}, spin, 'spin'), timeoutMs: 8000 })
+      await new Promise((resolve) => spinner.stdout.once('data', resolve))
+      expect((await sh('executor', {}, 'echo beside', 'beside')).out).toBe('beside\n')
+      expect(await spinner.exited).toMatchObject({ timedOut: true })
+      expect((await sh('executor', {}, 'echo after', 'beside')).out).toBe('after\n')
     })
 
     it('gives the task the socket of its world, and nothing else of it', async () => {
@@ -325,7 +334,7 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
       await box.kill()
     })
 
-    it('refuses what is no plain text tree, names each path, and never waits for a pipe', async () => {
+    it('[C16] [G11] refuses what is no plain text tree, names each path, and never waits for a pipe', async () => {
       const [root, policyDir] = [await folder(), await folder()]
       const plant = `cd /policy; ln -s /etc/passwd link.ts; mkfifo pipe.ts; echo x >a.ts; ln a.ts hard.ts; echo >.hidden
         printf '\\377' >bytes.txt; echo >run.sh; echo >x.md; chmod +x x.md; echo >Twin.md; echo >twin.md; mkdir ok; echo >ok/y.json`
@@ -364,7 +373,7 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
       expect(await intakePolicy(provider, { label: 'p', policyDir })).toEqual({ ok: true, files })
     })
 
-    it('reads, writes and lists files of a task from inside its box', async () => {
+    it('[X8] reads, writes and lists files of a task from inside its box', async () => {
       const root = await folder()
       const secret = await folder({ 'secret.txt': 'host only' })
       const place = { profile: 'task' as const, label: 't', mounts: { root } }
