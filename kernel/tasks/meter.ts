@@ -28,6 +28,8 @@ export interface MeterState {
   /** How long its turns have run, ms. */
   workedMs: number
   progress: Progress | null
+  /** What a completion was accepted for; null: none was. */
+  accepted: string | null
 }
 
 /** Steps, limits and progress of one task, as the kernel counts them. Progress is asked of the world, never of the executor. */
@@ -58,6 +60,7 @@ export class Meter {
     this.#turn = state.lastTurn
     this.#workedMs = state.workedMs
     this.progress = state.progress
+    this.accepted = state.accepted
     if (pack.world === null) return
     this.#world = await this.#startWorld()
     await this.measure()
@@ -139,15 +142,23 @@ export class Meter {
   /** `task.complete`: accepted where the world says so; with no world the operator decides. */
   async complete(summary: string): Promise<{ accepted: boolean; message: string }> {
     if (this.#world === null) {
-      this.accepted = summary
+      await this.#accept(summary)
       return { accepted: true, message: 'noted: the operator decides' }
     }
     await this.measure()
     const { value, goal, unit, done } = await this.#probe()
     const measured = `measured ${value} of ${goal} ${unit}`
     if (!done) return { accepted: false, message: `not complete: ${measured}` }
-    this.accepted = measured
+    await this.#accept(measured)
     return { accepted: true, message: `complete: ${measured}` }
+  }
+
+  /** On disk before anybody is told: a kill between this and the end finds it. */
+  async #accept(reason: string): Promise<void> {
+    const { agent, task } = this.#task
+    const header = { actor: 'kernel', agent, task, run: 'task', ...this.place } as const
+    await this.#parts.history.append([draft('task.claimed', { reason }, header)])
+    this.accepted = reason
   }
 
   async frame(): Promise<string | null> {

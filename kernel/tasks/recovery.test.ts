@@ -137,6 +137,7 @@ describe('where a task goes on', () => {
       lastTurn: 0,
       workedMs: 0,
       progress: null,
+      accepted: null,
     })
     const progress = { value: 2, goal: 3, unit: 'beans', source: 'measured' } as const
     await history.append([
@@ -153,6 +154,26 @@ describe('where a task goes on', () => {
       lastTurn: 2,
       progress,
     })
+  })
+
+  it('has a completion that was accepted, though the kill came before its end', async () => {
+    await open.history.append([turn(1), event('task.claimed', { reason: 'measured 3 of 3 beans' })])
+    expect(await meterState(open.history, agent, 'T-1')).toMatchObject({ accepted: 'measured 3 of 3 beans' })
+  })
+
+  it('[F10] has worked no longer than its turns could last, whatever the wall clock said of them', async () => {
+    const years = 10 * 365 * 86_400_000
+    let wall = 1_700_000_000_000
+    await open.close()
+    open = await openTestHistory({ clock: { now: () => wall, monotonic: () => 0 } })
+    await open.history.append([turn(1)])
+    wall += years
+    await open.history.append([turnEnded(1), turn(2)])
+    wall -= 2 * years
+    await open.history.append([turnEnded(2)])
+    const { workedMs } = await meterState(open.history, agent, 'T-1')
+    // Of `turn`: 5 ms, and a minute until it would have been cancelled.
+    expect(workedMs).toBe(60_005)
   })
 
   it('has spent at least the dearest known step for each of unknown cost', async () => {

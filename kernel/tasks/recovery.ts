@@ -73,10 +73,11 @@ const unknownEffect = 'interrupted: effect unknown'
 
 /** Where the meter of a task goes on. */
 export async function meterState(history: History, agent: string, task: string): Promise<MeterState> {
-  const [totals, steps, lastTurn] = await Promise.all([
+  const [totals, steps, lastTurn, claimed] = await Promise.all([
     history.totals({ task }),
     history.steps(task),
     history.latest({ agent }, 'turn.started', { task }),
+    history.latest({ agent }, 'task.claimed', { task }),
   ])
   const last = steps.reduce<MeterState['lastStep']>(
     (latest, { turn, step }) => (latest === null || step > latest.step ? { turn, step } : latest),
@@ -87,6 +88,7 @@ export async function meterState(history: History, agent: string, task: string):
     lastTurn: lastTurn?.turn ?? 0,
     workedMs: await workedMs(history, agent, task),
     progress: totals.progress,
+    accepted: claimed?.data.reason ?? null,
   }
 }
 

@@ -339,7 +339,7 @@ describe('what a task lacks', () => {
     await bench.tasks.ended('T-1')
     expect(await bench.tasks.get('T-1')).toMatchObject({
       state: 'interrupted',
-      reason: 'no sandbox can be had: no bubblewrap. To mend it: install it',
+      reason: 'no local sandbox can be had: no bubblewrap. To mend it: install it',
     })
     bench.report = { name: 'local', available: true, detail: 'a test' }
     await bench.restart()

@@ -325,6 +325,7 @@ export class Run implements ActivationTarget {
     if (this.#wanted === 'stop') return { outcome: 'stopped', reason: stoppedBy }
     if (this.#isQuitting) return null
     if (this.#wanted === 'pause') return this.#idle('paused')
+    if (this.#accepted !== null) return this.#accepted
     if (this.#question !== null) return this.#idle('waiting')
     const limit = this.#meter.limitReached()
     if (limit !== null) return { outcome: 'budget', reason: limit.reason }
@@ -338,6 +339,11 @@ export class Run implements ActivationTarget {
     const generation = this.#generation
     this.state = 'running'
     return this.#after(await this.#turn(generation), generation)
+  }
+
+  get #accepted(): Over | null {
+    const { accepted, hasWorld } = this.#meter
+    return accepted === null ? null : { outcome: hasWorld ? 'completed' : 'claimed', reason: accepted }
   }
 
   /** What a failure of the executor led to. */
@@ -365,8 +371,8 @@ export class Run implements ActivationTarget {
   }
 
   async #after(end: TurnEnd, generation: Generation): Promise<Over | 'go-on'> {
-    const { accepted, hasWorld } = this.#meter
-    if (accepted !== null) return { outcome: hasWorld ? 'completed' : 'claimed', reason: accepted }
+    const accepted = this.#accepted
+    if (accepted !== null) return accepted
     switch (end.outcome) {
       case 'budget':
         if (this.#shortOfBudget?.turn !== this.#meter.turn)

@@ -135,7 +135,7 @@ describe.skipIf(boxMissing)('the meter', () => {
     const created = { seed: 1, limits: { maxSteps: null, maxMs: null } } as EventData<'task.created'>
     const parts = { history: open.history, provider: counting, clock: systemClock, boxesDir }
     const meter = new Meter(parts, { task: 'T-1', agent: 'a', created })
-    await meter.open(pack, { lastStep: null, lastTurn: 0, workedMs: 0, progress: null })
+    await meter.open(pack, { lastStep: null, lastTurn: 0, workedMs: 0, progress: null, accepted: null })
     await act('count add')
     await act('count die')
     const all = await Promise.all([meter.measure(), meter.complete(''), meter.measure(), meter.complete('')])
@@ -153,7 +153,7 @@ describe.skipIf(boxMissing)('the meter', () => {
     const created = { seed: 1, limits: { maxSteps: null, maxMs: null } } as EventData<'task.created'>
     const parts = { history: open.history, provider, clock: systemClock, boxesDir }
     const meter = new Meter(parts, { task: 'T-1', agent: 'a', created })
-    await meter.open(pack, { lastStep: null, lastTurn: 0, workedMs: 0, progress: null })
+    await meter.open(pack, { lastStep: null, lastTurn: 0, workedMs: 0, progress: null, accepted: null })
     expect(await meter.complete('all done')).toEqual({
       accepted: false,
       message: 'not complete: measured 0 of 1 beans',

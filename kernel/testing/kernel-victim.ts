@@ -33,6 +33,8 @@ if (mode !== 'run') {
   if (mode === 'reject') await desk.proposals.reject({ agent, proposal, nonce, binding, reason: 'no' })
   else {
     const approving = desk.proposals.approve({ agent, proposal, nonce, binding })
+    // The one that takes over is ready: the step may end.
+    await test.until((event) => event.kind === 'executor.started' && (event.generation ?? 0) > 1)
     go()
     await approving
   }

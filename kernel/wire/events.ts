@@ -156,6 +156,8 @@ export const eventSchemas = {
   'task.asked': z.strictObject({ question: text }),
   'task.answered': z.strictObject({ text }),
   'task.progressed': progressSchema,
+  /** A completion that the executor claimed was accepted: `reason` is the measure, or without a world its own words. */
+  'task.claimed': z.strictObject({ reason: text }),
   'task.graded': z.strictObject({ reward: z.number().nullable(), details: z.json(), error: text.nullable() }),
   'task.finished': z.strictObject({
     outcome: z.enum(['completed', 'failed', 'stopped', 'budget', 'claimed']),

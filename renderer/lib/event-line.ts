@@ -89,6 +89,7 @@ const lines: Record<EventKind, (data: Data) => Line> = {
   'task.steered': (d) => ({ word: 'steered', text: firstLine(str(d.text)), icon: '↳', tone: 'mark', group: 'task' }),
   'task.asked': (d) => ({ word: 'asks', text: firstLine(str(d.question)), tone: 'wait', icon: '▲', group: 'task' }),
   'task.answered': (d) => ({ word: 'answered', text: firstLine(str(d.text)), icon: '↳', group: 'task' }),
+  'task.claimed': (d) => ({ word: 'complete', text: firstLine(str(d.reason)), group: 'task' }),
   'task.progressed': (d) => ({
     word: 'progress',
     icon: '↗',
