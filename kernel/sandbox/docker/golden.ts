@@ -92,7 +92,7 @@ export const goldenHostConfig: Readonly<Record<string, Record<string, unknown>>>
   /** The standing container: its state lies in its own root. */
   task: golden({ ...work, more: {}, mounts: ['BOXES/policy /policy rw'] }),
   verifier: golden({
-    ...{ ...work, cpuSeconds: 1800, more: { Init: true } },
+    ...{ ...work, cpuSeconds: 1800, more: { Init: true, ...tmp(256 * MiB) } },
     mounts: ['BOXES/tests /tests ro', 'BOXES/logs /logs/verifier rw'],
   }),
 }
