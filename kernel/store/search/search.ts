@@ -52,7 +52,7 @@ export function createSearch(db: Connection, dataDir: string, { page, stretchesO
       index = null
       return scan({})
     }
-    return search(words, upToOf, `(${expression})${places(view, options)}`, view, folded, options, scan)
+    return search(words, upToOf, expression, view, folded, options, scan)
   }
 
   function search(
@@ -72,6 +72,8 @@ export function createSearch(db: Connection, dataDir: string, { page, stretchesO
       (lastSeq.get() as number | null) ?? 0,
     )
     const isWanted = filter(view, folded, options)
+    const place = places(view, options)
+    const wanted = [`(${expression})`, ...place].join(' AND ')
     const rows: EventRow[] = []
     let size = 0
     for (let part = partOf(Math.max(1, last)); part >= 0 && firstOf(part) + partEvents > after; part -= 1) {
@@ -87,7 +89,12 @@ export function createSearch(db: Connection, dataDir: string, { page, stretchesO
       const found = words
         .prepare(`SELECT rowid FROM ${table} WHERE ${table} MATCH ? AND rowid > ? AND rowid <= ? ORDER BY rowid DESC`)
         .pluck()
-      for (const seq of found.iterate(expression, after, upTo) as Iterable<number>) {
+      // The start of a common word is costly to look up: not where nothing is of the task.
+      if (place.length > 0) {
+        const any = words.prepare(`SELECT rowid FROM ${table} WHERE ${table} MATCH ? LIMIT 1`)
+        if (any.get(place.join(' AND ')) === undefined) continue
+      }
+      for (const seq of found.iterate(wanted, after, upTo) as Iterable<number>) {
         const row = event.get(seq) as [...EventRow, tool: string | null] | undefined
         if (row === undefined || !isWanted(row)) continue
         if (rows.length === limit || size > pageSize) return { rows, next: (rows.at(-1) as EventRow)[0] }
@@ -98,15 +105,15 @@ export function createSearch(db: Connection, dataDir: string, { page, stretchesO
     return { rows, next: null }
   }
 
-  function places(view: PageView, { task, kinds }: Omit<PageOptions, 'order'>): string {
+  function places(view: PageView, { task, kinds }: Omit<PageOptions, 'order'>): string[] {
     const any = (of: Parameters<typeof placeWord>[0], names: readonly string[]) =>
-      ` AND (${names.map((name) => `"${placeWord(of, name)}"`).join(' OR ')})`
+      `(${names.map((name) => `"${placeWord(of, name)}"`).join(' OR ')})`
     const agents = stretchesOf(view).flatMap(({ agent }) => (agent === null ? [] : [agent]))
     return [
       agents.length === 0 ? '' : any('agent', agents),
       task === undefined ? '' : any('task', [task]),
       kinds === undefined || kinds.length === 0 || kinds.length > kindWords ? '' : any('kind', kinds),
-    ].join('')
+    ].filter((part) => part !== '')
   }
 
   function filter(view: PageView, folded: string, options: Omit<PageOptions, 'order'>) {
