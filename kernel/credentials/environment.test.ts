@@ -32,6 +32,17 @@ describe('keys from the environment', () => {
     expect(keysFromEnvironment({ A: '  ' }, createMasks()).get('A')).toBeNull()
   })
 
+  it('[S12] are refused when they hold what no header carries, and are masked all the same', () => {
+    for (const key of ['sk-\u201cquoted-canary\u201d', 'sk-two-lines-\ncanary']) {
+      const masks = createMasks()
+      const refused = () => keysFromEnvironment({ A: key }, masks).get('A')
+      expect(refused).toThrow(
+        expect.objectContaining({ code: 'unavailable', message: expect.not.stringContaining('canary') }),
+      )
+      expect(masks.redact(`it is ${key}`)).toBe('it is [redacted key]')
+    }
+  })
+
   it('are masked once they were given out', () => {
     const masks = createMasks()
     const keys = keysFromEnvironment({ A: key, B: 'another-secret' }, masks)

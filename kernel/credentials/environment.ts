@@ -16,10 +16,15 @@ export function keysFromEnvironment(env: Readonly<Record<string, string | undefi
       if (key === '') return null
       if (key.length < leastKeyLength)
         throw new KernelError(
-          'invalid',
+          'unavailable',
           `The value of ${variable} is shorter than ${leastKeyLength} characters: that is no key.`,
         )
       masks.add(key)
+      if (!/^[\x20-\x7e\x80-\xff]+$/.test(key))
+        throw new KernelError(
+          'unavailable',
+          `The value of ${variable} holds line breaks or other characters that no key has: set it anew.`,
+        )
       return key
     },
   }

@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto'
+import { callId } from './allowlist.ts'
 import { type Delta, type Fields, failureIn, isFields, nanoUsdOf, type PartialAnswer } from './answer.ts'
 import { doneMark, type UpstreamEvent } from './upstream.ts'
 import { reportOfChat } from './usage.ts'
 
+/** As much of a name as may be sent back. */
+const nameLength = 256
 /** More calls in one answer are a provider's nonsense. */
 const mostCalls = 500
 
 interface Call {
+  /** Its id as the server gave it; empty: none. */
+  said: string
   id: string
   kind: 'function' | 'custom'
   name: string
@@ -90,18 +95,20 @@ export function createChatAnswer(): PartialAnswer {
   /** The call that a piece belongs to, made where it is the first of it. */
   function callAt(piece: Fields, position: number): Call | null {
     const index = typeof piece.index === 'number' ? piece.index : position
-    const id = typeof piece.id === 'string' ? piece.id : ''
+    const said = typeof piece.id === 'string' ? piece.id : ''
     const { name } = partOf(piece)
     const found = calls.get(places.get(index) ?? -1)
-    const isAnother = found !== undefined && id !== '' && found.id !== id && typeof name === 'string' && name !== ''
+    const isAnother =
+      found !== undefined && said !== '' && found.said !== said && typeof name === 'string' && name !== ''
     if (found !== undefined && !isAnother) {
       if (found.name === '' && typeof name === 'string') found.name = name
       return found
     }
     if (calls.size >= mostCalls) return null
     const call: Call = {
-      // Without one the call could not be answered.
-      id: id === '' ? `call_${randomUUID()}` : id,
+      said,
+      // Without one that may be sent back the call could not be answered.
+      id: said !== '' && callId.safeParse(said).success ? said : `call_${randomUUID()}`,
       kind: isFields(piece.custom) ? 'custom' : 'function',
       name: typeof name === 'string' ? name : '',
       input: '',
@@ -173,7 +180,9 @@ function inputOf(piece: Fields): unknown {
   return isFields(given) ? JSON.stringify(given) : (given ?? input)
 }
 
-function messageCall({ id, kind, name, input }: Call): Fields {
+function messageCall({ id, kind, name: said, input }: Call): Fields {
+  // No tool has such a name; it must be one that may be sent back.
+  const name = said === '' ? 'unnamed' : said.slice(0, nameLength)
   return kind === 'custom'
     ? { id, type: 'custom', custom: { name, input } }
     : { id, type: 'function', function: { name, arguments: input } }

@@ -67,12 +67,16 @@ describe('an environment that means ill', () => {
         { env: { PATH: process.env.PATH, ...hostile }, stdio: ['ignore', 'pipe', 'pipe'] },
       )
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-      expect(stdout).toBe('completed')
+      expect(stdout).toBe('completed null')
       // The control went there, and nothing else did.
       expect(captured.length).toBeGreaterThan(0)
       for (const line of captured) expect(line).toContain('127.0.0.1:54321')
-      expect(upstream.requests).toHaveLength(1)
-      const headers = upstream.requests[0]?.headers ?? {}
+      expect(upstream.requests.map(({ path }) => path)).toEqual([
+        '/v1/models',
+        api === 'chat' ? '/v1/chat/completions' : '/v1/responses',
+      ])
+      expect(upstream.requests[0]?.headers.authorization).toBeUndefined()
+      const headers = upstream.requests[1]?.headers ?? {}
       expect(headers.authorization).toBe(`Bearer ${testKey}`)
       expect(Object.keys(headers).filter((name) => /leak|openai|stainless|proxy/.test(name))).toEqual([])
       expect(stderr).toContain('HTTP')

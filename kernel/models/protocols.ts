@@ -1,7 +1,7 @@
 import type { ModelChoice } from '../wire/events.ts'
-import { createResponsesAnswer, type PartialAnswer } from './answer.ts'
+import { createResponsesAnswer, isFields, type PartialAnswer } from './answer.ts'
 import { createChatAnswer } from './chat-answer.ts'
-import { type ChatBody, checkChatBody } from './chat-request.ts'
+import { type ChatBody, type ChatMessage, checkChatBody } from './chat-request.ts'
 import { chatParts, type PromptParts, responsesParts } from './prompt.ts'
 import { checkResponsesBody } from './request.ts'
 import { reportOfResponses } from './usage.ts'
@@ -48,11 +48,34 @@ function chatCall(model: ModelChoice, given: Record<string, unknown>): ApiCall {
     askedTokens: checked.max_completion_tokens ?? checked.max_tokens ?? null,
     body: (limit) => ({
       ...checked,
+      messages: checked.messages.map(readable),
       ...(limit === null ? {} : { [field]: limit }),
       stream: true,
       stream_options: { include_usage: true },
     }),
     answer: createChatAnswer,
+  }
+}
+
+/**
+ * Some servers read the arguments of earlier calls, and refuse every request with one that they cannot: what a model wrote
+ * that is no JSON object is sent back as an empty one. What its call gave says what was wrong with it.
+ */
+function readable(message: ChatMessage): ChatMessage {
+  if (message.role !== 'assistant' || message.tool_calls === undefined) return message
+  const calls = message.tool_calls.map((call) =>
+    call.type !== 'function' || isJsonObject(call.function.arguments)
+      ? call
+      : { ...call, function: { ...call.function, arguments: '{}' } },
+  )
+  return { ...message, tool_calls: calls }
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return isFields(JSON.parse(text))
+  } catch {
+    return false
   }
 }
 

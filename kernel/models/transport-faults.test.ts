@@ -2,9 +2,17 @@ import dns from 'node:dns'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { begin, type FakeUpstream, frame, refusedWith, textAnswer } from '../testing/fake-upstream.ts'
+import {
+  begin,
+  type FakeUpstream,
+  frame,
+  refusedWith,
+  startFakeUpstream,
+  textAnswer,
+} from '../testing/fake-upstream.ts'
 import { type GatewayBench, openGatewayBench } from '../testing/gateway.ts'
 import type { Attempt } from './models.ts'
+import { streamEvents } from './upstream.ts'
 
 let upstream: FakeUpstream
 let attempts: Attempt[]
@@ -50,6 +58,28 @@ describe('a connection that cannot be made', () => {
     expect(answer).toMatchObject({ status: 'failed', usageSource: 'estimated', usage: { output: 0 } })
     expect(answer.costNanoUsd).toBeGreaterThan(0)
   })
+})
+
+describe('a key that no header can carry', () => {
+  it.each(['\u201csk-canary\u201d', 'sk-can\nary'])(
+    '[F18] ends its own call as refused, and nothing else',
+    async (key) => {
+      const limits = { answerBytes: 1000, lineBytes: 1000 }
+      const calls = streamEvents(
+        { baseUrl: upstream.baseUrl, key },
+        '/responses',
+        {},
+        new AbortController().signal,
+        limits,
+      )
+      const refused = calls.next()
+      await expect(refused).rejects.toMatchObject({ httpStatus: 401, isUnanswered: true })
+      await expect(refused).rejects.toThrow(expect.objectContaining({ message: expect.not.stringContaining('sk-') }))
+      // Its connection ends with nobody listening for that.
+      await upstream.close()
+      upstream = await startFakeUpstream()
+    },
+  )
 })
 
 describe('an answer that is not what was asked for', () => {

@@ -62,11 +62,8 @@ export async function* streamEvents(
 }
 
 function open(endpoint: Endpoint, path: string, body: string, signal: AbortSignal): ClientRequest {
-  const url = new URL(`${endpoint.baseUrl.replace(/\/+$/, '')}${path}`)
-  const protocol = url.protocol === 'https:' ? 'https:' : 'http:'
-  const request = (protocol === 'https:' ? https : http).request(url, {
+  const request = requestTo(`${endpoint.baseUrl.replace(/\/+$/, '')}${path}`, {
     method: 'POST',
-    agent: agents[protocol],
     signal,
     headers: {
       accept: 'text/event-stream',
@@ -76,11 +73,41 @@ function open(endpoint: Endpoint, path: string, body: string, signal: AbortSigna
       'user-agent': 'exodesk',
     },
   })
-  // Not among the options, which Node writes to stderr where NODE_DEBUG asks for it.
-  if (endpoint.key !== null) request.setHeader('authorization', `Bearer ${endpoint.key}`)
-  // An error after the answer began shows in reading it.
-  request.on('error', () => undefined)
+  try {
+    // Not among the options, which Node writes to stderr where NODE_DEBUG asks for it.
+    if (endpoint.key !== null) request.setHeader('authorization', `Bearer ${endpoint.key}`)
+  } catch {
+    request.destroy()
+    throw new UpstreamError(
+      'the key holds characters that no header can carry: it was not copied whole, or is no key',
+      {
+        httpStatus: 401,
+        isUnanswered: true,
+      },
+    )
+  }
   request.end(body)
+  return request
+}
+
+/** The HTTP status of an answer to `GET url`, asked for without a key; its body is not read. @throws what broke. */
+export async function statusOf(url: string, signal: AbortSignal): Promise<number> {
+  const request = requestTo(url, { method: 'GET', signal, headers: { 'user-agent': 'exodesk' } })
+  try {
+    request.end()
+    const [response] = (await once(request, 'response', { signal })) as [IncomingMessage]
+    return response.statusCode ?? 0
+  } finally {
+    request.destroy()
+  }
+}
+
+function requestTo(address: string, options: http.RequestOptions): ClientRequest {
+  const url = new URL(address)
+  const protocol = url.protocol === 'https:' ? 'https:' : 'http:'
+  const request = (protocol === 'https:' ? https : http).request(url, { ...options, agent: agents[protocol] })
+  // Whoever waits for the answer is told; one that comes after it shows in reading it.
+  request.on('error', () => undefined)
   return request
 }
 
