@@ -23,6 +23,9 @@ import { countStored } from './stored.ts'
 /** More is no answer to anything, and would not fit into its event. */
 const outputItems = 500
 
+/** Of a call that cannot be sent: no key, a key that is gone or for another address, no price. */
+const operatorsDoing = new Set<KernelError['code']>(['unavailable', 'not-found', 'forbidden'])
+
 interface Prepared {
   body: Record<string, unknown>
   items: Item[]
@@ -109,7 +112,7 @@ async function send(
     })
     const given = await asked.catch((error: unknown) => {
       // The provider's failures are answers: this one was never sent.
-      if (!isReady && error instanceof KernelError && error.code === 'unavailable') task.refused(error.message)
+      if (!isReady && error instanceof KernelError && operatorsDoing.has(error.code)) task.refused(error.message)
       throw error
     })
     failpoint('model:after-answer')
