@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../clock.ts'
 import type { EventData } from '../wire/events.ts'
 import { consented, endpointEnv, endpointNote, endpointsSchema, targetOf } from './endpoint-address.ts'
@@ -164,6 +164,18 @@ describe('an endpoint', () => {
     expect(written).toBeGreaterThan(0)
     expect(written).toBeLessThan(32 * 1024 * 1024)
     socket.destroy()
+  })
+
+  it('goes on where a connection could not be taken for want of descriptors, however often', async () => {
+    const listen = vi.spyOn(Server.prototype, 'listen')
+    const { at } = await open(await serve(echo))
+    const door = listen.mock.contexts.at(-1)
+    listen.mockRestore()
+    expect((door as Server).address()).toContain('game.sock')
+    // What Node does then.
+    for (let n = 0; n < 3; n += 1)
+      (door as Server).emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }))
+    expect(await exchange(at, 'hello')).toBe('hello')
   })
 
   it('counts on after a report that could not be kept', async () => {

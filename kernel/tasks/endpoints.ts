@@ -146,7 +146,8 @@ async function openDoor(spec: EndpointsSpec, endpoint: Endpoint): Promise<Door> 
 
 function listen(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    // Also one that cannot take a connection, for want of descriptors say, later on: whoever knocks is not let in then.
+    server.on('error', reject)
     server.listen(path, resolve)
   })
 }

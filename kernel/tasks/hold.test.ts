@@ -142,6 +142,23 @@ describe('an endpoint that does not answer', () => {
     expect(noticeIds()).toEqual([])
   })
 
+  it('leaves the last word to the operator: a pause that overtakes a resume stands', async () => {
+    bench = await openRunBench(failing(401, 2))
+    await bench.run()
+    await untilState('paused')
+    const resumed = bench.tasks.resume('T-1')
+    await bench.tasks.pause('T-1', 'operator', 'for tonight')
+    await resumed
+    expect((await bench.events(['task.paused', 'task.resumed'])).map(({ kind }) => kind)).toEqual([
+      'task.paused',
+      'task.resumed',
+      'task.paused',
+    ])
+    expect(await bench.tasks.get('T-1')).toMatchObject({ state: 'paused', reason: 'for tonight' })
+    await bench.tasks.resume('T-1')
+    await bench.until('turn.started', 2)
+  })
+
   it('is such a matter too where a call could not be sent at all', async () => {
     bench = await openRunBench(async (turn, nth) => {
       if (nth > 1) return untilAsked(turn, nth)

@@ -28,6 +28,8 @@ interface Job {
   logs: Record<Stream, JobLog> | null
   blobs: Partial<Record<Stream, string>>
   from: number
+  /** It was to end before it had begun. */
+  isUnwanted: boolean
   /** Resolves at its end, or when it has written. */
   changed: { promise: Promise<void>; resolve: () => void }
   done: Promise<void>
@@ -93,8 +95,10 @@ export class Jobs {
       }
       const { stdin, timeoutMs = jobMaxMs, ...spec } = command
       const sinks = { stdout: keep('stdout'), stderr: keep('stderr') }
+      requireWanted(job)
       job.running = await standing.start({ ...spec, timeoutMs }, sinks, stdin)
       await job.running.started
+      requireWanted(job)
       failpoint('job:before-started')
       await history.append([draft('job.started', { job: name, command: headOf(command.command), call }, place)])
     } catch (error) {
@@ -113,6 +117,7 @@ export class Jobs {
 
   async kill(name: string): Promise<SandboxJob> {
     const job = this.#need(name)
+    job.isUnwanted = true
     job.running?.kill()
     await job.done
     return this.#stateOf(job)
@@ -132,7 +137,10 @@ export class Jobs {
   /** Kills every job, and waits until their ends are in history. */
   async end(): Promise<void> {
     const active = [...this.#jobs.values()].filter(({ state }) => state.state === 'running')
-    for (const { running } of active) running?.kill()
+    for (const job of active) {
+      job.isUnwanted = true
+      job.running?.kill()
+    }
     await Promise.all(active.map(({ done }) => done))
   }
 
@@ -265,10 +273,16 @@ function newJob(job: string, command: string, clock: Clock): Job {
     running: null,
     logs: null,
     blobs: {},
+    isUnwanted: false,
     from: clock.monotonic(),
     changed: signal(),
     done: Promise.resolve(),
   }
+}
+
+/** @throws KernelError `cancelled`. */
+function requireWanted({ isUnwanted, state }: Job): void {
+  if (isUnwanted) throw new KernelError('cancelled', `${state.job} was ended before it had begun`)
 }
 
 function endingOf(end: CommandEnd | null): EventData<'job.ended'>['ending'] {

@@ -120,6 +120,15 @@ describe('a model call that a kill left open', () => {
     expect(called?.data).toMatchObject({ attempts: 2, status: 'aborted', costNanoUsd: 5_000 })
   })
 
+  it('[C8] is charged too where its executor had an end before it did', async () => {
+    const { history } = open
+    const crashed = event('executor.crashed', { exitCode: 1, signal: null, outOfMemory: false, stderr: '' })
+    await history.append([started(1), turn(1), reserved(1), crashed, turnEnded(1), started(2)])
+    expect(await closeOpenWork(history, task)).toEqual({ calls: 0, turns: 0, charged: 1 })
+    expect(await spent()).toMatchObject({ costNanoUsd: 5_000, modelCalls: 1 })
+    expect(await closeOpenWork(history, task)).toMatchObject({ charged: 0 })
+  })
+
   it('is left alone where it has its end', async () => {
     const { history } = open
     const called = modelCalled('T-1', revision)

@@ -33,10 +33,8 @@ export async function closeOpenWork(
   const calls = executors.size === 0 ? [] : await openCalls(history, agent, task, since)
   const turn = await openTurn(history, agent, task)
   const modelKinds = ['model.reserved', 'model.attempted', 'model.called'] as const
-  const asked =
-    executors.size === 0
-      ? { drafts: [], charged: 0 }
-      : await closeModelCalls(every(history, agent, task, { after: since, kinds: modelKinds }), model)
+  // Of the whole task: an executor may have had its end before what it had asked for had.
+  const asked = await closeModelCalls(every(history, agent, task, { kinds: modelKinds }), model)
   const drafts: EventDraft[] = [
     ...asked.drafts,
     ...[...executors.values()].map((event) =>

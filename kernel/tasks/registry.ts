@@ -111,7 +111,9 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     return inTurn(async () => {
       await runs.get(task)?.ended
       if (!isLeft(task)) return runOf(task).stop()
-      const { agent } = need(task)
+      const record = need(task)
+      const { agent } = record
+      if (record.isStarted) await closeOpenWork(parts.history, { ...record, model: record.created.model })
       const { progress } = await parts.history.totals({ task })
       const [event] = await parts.history.append([
         draft(
@@ -130,7 +132,10 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     return inTurn(async () => {
       await runs.get(task)?.ended
       if (!isLeft(task)) return runOf(task).resume()
-      await takeUp(need(task))
+      const record = need(task)
+      // What could not be recorded when it was left, such as what a call has cost, is recorded now.
+      if (record.isStarted) await closeOpenWork(parts.history, { ...record, model: record.created.model })
+      await takeUp(record)
       const reason = left.get(task)
       if (reason !== undefined) throw new KernelError('unavailable', `${task} cannot go on: ${reason}`)
       return parts.history.head()?.seq ?? 0

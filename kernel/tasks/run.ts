@@ -151,9 +151,15 @@ export class Run implements ActivationTarget {
       await this.#generation?.cancel('interrupted by the operator')
       return this.#parts.history.head()?.seq ?? 0
     }
-    if (this.#hold !== null && !this.#isOver) {
-      const seq = await this.#append('task.paused', { by, reason }, by)
+    const hold = this.#hold
+    if (hold !== null && !this.#isOver) {
+      // From here on nothing resumes it by itself, also not what is about to.
       this.#letGo()
+      const seq = await this.#append('task.paused', { by, reason }, by).catch((error: unknown) => {
+        this.#keepFor(hold)
+        this.#nap.wake()
+        throw error
+      })
       this.reason = reason
       this.#nap.wake()
       return seq
@@ -439,8 +445,10 @@ export class Run implements ActivationTarget {
   }
 
   async #resume(by: 'operator' | 'kernel'): Promise<number> {
+    const hold = this.#hold
     const seq = await this.#append('task.resumed', { by }, by)
-    if (this.#wanted === 'pause' && !this.#isOver && !this.#isQuitting) {
+    // A pause by the operator that came meanwhile takes the place of the hold, and stands.
+    if (this.#wanted === 'pause' && this.#hold === hold && !this.#isOver && !this.#isQuitting) {
       this.#wanted = 'run'
       this.state = 'starting'
       this.reason = null

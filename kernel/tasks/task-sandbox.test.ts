@@ -65,6 +65,27 @@ describe.skipIf(boxMissing)('the sandbox of a task', () => {
   const events = async <K extends EventKind>(kind: K) =>
     (await open.history.read({ agent }, { kinds: [kind] })).events.map((event) => (event as Event<K>).data)
 
+  it('ends a job too that is asked for and has not begun: nothing runs in a task at rest', async () => {
+    const begun = job('touch begun; sleep 60')
+    await Promise.all([sandbox.rest(), expect(begun).rejects.toMatchObject({ code: 'cancelled' })])
+    expect(sandbox.jobs()).toEqual([])
+    expect(await events('job.started')).toEqual([])
+    expect(await sh('ls')).toBe('')
+    // The control: asked for again, it runs until it is ended.
+    const name = await job('touch begun; sleep 60')
+    await sandbox.rest()
+    expect(sandbox.jobs()).toMatchObject([{ job: name, state: 'ended', ending: 'killed' }])
+  })
+
+  it('begins no command while it is restored: what is asked for then finds the restored sandbox, and stays', async () => {
+    await sh('echo old > a')
+    await sandbox.snapshot('s', place)
+    await sh('echo new > a')
+    const [, seen] = await Promise.all([sandbox.restore('s', place), sh('cat a; echo later > b')])
+    expect(seen).toBe('old\n')
+    expect(await sh('cat a b')).toBe('old\nlater\n')
+  })
+
   it('runs a job beside commands, shows what it writes as it comes, and keeps all of it at its end', async () => {
     const name = await job(
       'read -r line; echo "got $line"; until [ -e go ]; do sleep 0.01; done; echo end >&2; exit 3',

@@ -37,6 +37,8 @@ export class RunSandbox implements TaskSandbox {
   readonly #standing: StandingSandbox
   readonly #jobs: Jobs
   readonly #snapshots: Snapshots
+  /** Nothing begins in it while it is brought back to a snapshot: what it did would be lost, or half of it. */
+  #restoring: Promise<unknown> | null = null
 
   constructor(parts: TaskSandboxParts, { agent, task, box, jobsDir, world }: TaskSandboxSpec) {
     const { history, clock, provider } = parts
@@ -55,11 +57,13 @@ export class RunSandbox implements TaskSandbox {
     await this.#snapshots.open()
   }
 
-  run(command: CommandSpec, options?: RunOptions): Promise<RunOutput> {
+  async run(command: CommandSpec, options?: RunOptions): Promise<RunOutput> {
+    if (this.#restoring !== null) await this.#restoring
     return this.#standing.run(command, options)
   }
 
-  startJob(command: JobCommand, call: string | null, place: EventPlace): Promise<string> {
+  async startJob(command: JobCommand, call: string | null, place: EventPlace): Promise<string> {
+    if (this.#restoring !== null) await this.#restoring
     return this.#jobs.start(command, call, place)
   }
 
@@ -80,7 +84,14 @@ export class RunSandbox implements TaskSandbox {
   }
 
   restore(name: string, place: EventPlace): Promise<void> {
-    return this.#snapshots.restore(name, place, () => this.rest())
+    const done = this.#snapshots.restore(name, place, () => this.rest())
+    const over = done
+      .catch(() => {})
+      .then(() => {
+        if (this.#restoring === over) this.#restoring = null
+      })
+    this.#restoring = over
+    return done
   }
 
   snapshots(): Promise<SnapshotRef[]> {
