@@ -79,6 +79,7 @@ export class CommandServer {
   #words = ''
   #fault: string | null = null
   #ready: () => void = () => {}
+  #hasEnded = false
   #quietTicks = 0
   #pings: NodeJS.Timeout | undefined
 
@@ -92,6 +93,7 @@ export class CommandServer {
     box.stdout.on('error', () => {})
     box.stdout.on('data', (chunk: Buffer) => this.#receive(chunk))
     this.ended = box.exited.then((exit) => {
+      this.#hasEnded = true
       clearInterval(this.#pings)
       const how = exit.outOfMemory
         ? 'it reached the memory limit'
@@ -129,7 +131,10 @@ export class CommandServer {
     throw new KernelError('unavailable', `the sandbox's command server did not start (${why})${server.#said()}`)
   }
 
+  /** @throws KernelError `unavailable`: it has ended. */
   start(spec: CommandSpec, sinks: CommandSinks, stdin: Buffer): RunningCommand {
+    // Nobody would end a command that was not there when it did.
+    if (this.#hasEnded) throw new KernelError('unavailable', `the sandbox's command server has ended: try again`)
     this.#last += 1
     const id = this.#last
     let begin: () => void = () => {}

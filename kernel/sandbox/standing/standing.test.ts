@@ -10,6 +10,7 @@ import { openCgroups } from '../cgroups.ts'
 import { readFile, writeFile } from '../files.ts'
 import { localProvider } from '../local.ts'
 import type { RunOptions } from '../sandbox.ts'
+import { CommandServer } from './connection.ts'
 import { describeStanding } from './standing.contract.ts'
 import { standingSandboxes } from './standing.ts'
 
@@ -87,6 +88,19 @@ describe.skipIf(!hasBwrap)('the command server in a local box', () => {
   const end = { exitCode: 0, signal: null, timedOut: false, memoryKills: null, stdoutBytes: 0, stderrBytes: 0 }
   say(1, 0, Buffer.alloc(0))
   `
+  it('a server that has ended takes no command: nobody would tell how it went', async () => {
+    const { provider, boxesDir } = await makeLocal('auto')
+    const root = join(boxesDir, 'root')
+    await mkdir(root)
+    const place = { profile: 'task', label: 'T-1', mounts: { root } } as const
+    const server = await CommandServer.start({ provider, clock: systemClock, source: say }, place)
+    await server.end('a test')
+    const sinks = { stdout: () => undefined, stderr: () => undefined }
+    const start = () => server.start({ command: 'true', cwd: '/task' }, sinks, Buffer.alloc(0))
+    expect(start).toThrow(expect.objectContaining({ code: 'unavailable' }))
+    await provider.close()
+  })
+
   it.each([
     ['says that it runs, and nothing more', 'onRun(() => {})', /no sign of life/],
     ['answers pings and never ends a command', 'onRun(() => say(6, 0, Buffer.alloc(0)))', /time limit/],
