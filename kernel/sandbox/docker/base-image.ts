@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { KernelError } from '../../errors.ts'
+import { drain } from './drain.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { missing } from './facts.ts'
-import { drain } from './images.ts'
+import { pullImage } from './pack-image.ts'
 import { defaultImage } from './provider.ts'
 
 /** Beyond the smallest Debian: what packs' graders and agents may count on. */
@@ -48,11 +49,6 @@ export async function makeBaseImage(
     await buildTree(engine, image, say)
   }
   return (await engine.call('look at an image', () => engine.docker.getImage(image).inspect())).Id
-}
-
-/** @throws KernelError `unavailable`: no registry answers, or it has no such image. */
-export async function pullImage(engine: Engine, name: string): Promise<void> {
-  await engine.call('pull an image', async (stop) => drain(await engine.docker.pull(name, stop)), 'long')
 }
 
 async function importTree(engine: Engine, tar: Readable, image: string): Promise<void> {

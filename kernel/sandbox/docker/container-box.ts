@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
+import { pause } from '../processes.ts'
 import type { Box, BoxExit, BoxSpec } from '../sandbox.ts'
 import { type Container, type Engine, isEngineLost } from './engine.ts'
 import { type BoxStreams, splitStreams } from './streams.ts'
@@ -42,7 +43,9 @@ export class ContainerBox implements Box {
       (answer: { StatusCode: number }) => answer.StatusCode,
       () => null,
     )
-    this.exited = this.watch(Promise.race([ended, lost]))
+    // An engine that is killed says nothing of it there: the answer just never ends. The streams do.
+    const seen = streams.closed.then(() => this.exitCode())
+    this.exited = this.watch(Promise.race([ended, seen, lost]))
   }
 
   /** Attaches to a container that was made and starts it; removes it where it does not start. */
@@ -83,6 +86,19 @@ export class ContainerBox implements Box {
     const outOfMemory = state?.OOMKilled === true
     if (this.killed) return { exitCode: null, signal: 'SIGKILL', timedOut: this.timedOut, outOfMemory }
     return { exitCode: code, signal: null, timedOut: false, outOfMemory: outOfMemory && code !== 0 }
+  }
+
+  private async exitCode(): Promise<number | null> {
+    for (let look = 0; !this.hasEnded; look += 1) {
+      try {
+        const { State } = await this.engine.call('look at a box', (stop) => this.container.inspect(stop))
+        if (!State.Running) return State.ExitCode
+      } catch {
+        return null
+      }
+      await pause(Math.min(1000, 20 * 2 ** look))
+    }
+    return null
   }
 
   private async look(): Promise<{ OOMKilled: boolean } | null> {

@@ -11,6 +11,9 @@ if (why !== null) process.stderr.write(`kernel/sandbox/docker/engine-loss.test.t
 
 afterAll(removeFolders)
 
+/** Known again in the process list of this machine. */
+const seconds = `31415${process.pid}`
+
 describe.skipIf(why !== null)('an engine that goes away', () => {
   let engine: PrivateEngine
   let under: Awaited<ReturnType<typeof dockerBoxes>>
@@ -27,20 +30,20 @@ describe.skipIf(why !== null)('an engine that goes away', () => {
   const beating = async (name: string) => {
     const revision = join(under.boxesDir, name)
     await mkdir(revision)
-    const argv = ['sleep', '31415926']
+    const argv = ['sleep', seconds]
     return under.provider.start({ profile: 'executor', label: name, mounts: { revision }, argv })
   }
   const sleepers = () => allPids().filter((pid) => firstArgument(pid) === 'sleep' && isOurs(pid))
 
   it('[F12] killed: its boxes end for the kernel at once, and for good before anything new is started', async () => {
     const box = await beating('killed')
-    expect(sleepers()).toHaveLength(1)
+    await vi.waitFor(() => expect(sleepers()).toHaveLength(1), { timeout: 20_000 })
     engine.signal('SIGKILL')
     expect(await box.exited).toMatchObject({ exitCode: null, timedOut: false })
     await expect(under.provider.start(box.spec)).rejects.toMatchObject({ code: 'unavailable' })
     await engine.start()
     const next = await under.provider.start({ ...box.spec, label: 'next' })
-    expect(sleepers()).toHaveLength(1)
+    await vi.waitFor(() => expect(sleepers()).toHaveLength(1), { timeout: 20_000 })
     await next.kill()
     expect(sleepers()).toHaveLength(0)
   }, 120_000)
@@ -63,7 +66,7 @@ describe.skipIf(why !== null)('an engine that goes away', () => {
 /** Of the box's user, and with the one argument that this test gives. */
 function isOurs(pid: number): boolean {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('31415926')
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(seconds)
   } catch {
     return false
   }

@@ -19,7 +19,7 @@ export async function removeFolders(): Promise<void> {
   for (const folder of made.splice(0)) await rm(folder, { recursive: true, force: true })
 }
 
-export async function boxesFolder(): Promise<string> {
+async function boxesFolder(): Promise<string> {
   const data = await mkdtemp(join(tmpdir(), 'exodesk-docker-'))
   made.push(data)
   await chmod(data, 0o755)

@@ -5,6 +5,7 @@ import { KernelError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { type Snapshot, snapshotLimits, type TaskPlace } from '../sandbox.ts'
 import { removeContainer } from './container-box.ts'
+import { drain } from './drain.ts'
 import { type Container, type Engine, isCode } from './engine.ts'
 import { labelNames, type Owner } from './owner.ts'
 
@@ -196,12 +197,4 @@ function notFound(name: string): KernelError {
 function checkName(name: string): void {
   if (!/^[\p{L}\p{N}._-][\p{L}\p{N} ._-]{0,63}$/u.test(name))
     throw new KernelError('invalid', 'a snapshot needs a name of 1 to 64 letters, digits, blanks and . _ -')
-}
-
-/** The engine reports progress as lines of JSON, an error too. */
-export async function drain(answer: NodeJS.ReadableStream): Promise<void> {
-  let text = ''
-  for await (const chunk of answer) text = (text + chunk.toString()).slice(-64 * 1024)
-  const error = /"error":\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
-  if (error !== undefined) throw new Error(JSON.parse(error) as string)
 }

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Dockerode from 'dockerode'
@@ -23,18 +23,20 @@ export async function privateEngine(sharedSocket: string, flags: string[] = []):
   const docker = new Dockerode({ socketPath })
   let child: ChildProcess | null = null
 
+  const logFile = join(folder, 'log')
+
   async function start(): Promise<void> {
+    const log = openSync(logFile, 'a')
     const started = spawn(
       '/usr/sbin/dockerd',
       [
         ...['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '--pidfile', join(folder, 'pid')],
         ...['--host', `unix://${socketPath}`, '--iptables=false', '--ip-forward=false', '--bridge=none', ...flags],
       ],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
+      { stdio: ['ignore', 'ignore', log] },
     )
+    closeSync(log)
     child = started
-    let words = ''
-    started.stderr?.on('data', (chunk) => (words = (words + chunk).slice(-4000)))
     for (;;) {
       if (
         await docker.ping().then(
@@ -43,7 +45,7 @@ export async function privateEngine(sharedSocket: string, flags: string[] = []):
         )
       )
         return
-      if (started.exitCode !== null) throw new Error(`dockerd ended: ${words}`)
+      if (started.exitCode !== null) throw new Error(`dockerd ended: ${readFileSync(logFile, 'utf8').slice(-2000)}`)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
@@ -67,12 +69,22 @@ export async function privateEngine(sharedSocket: string, flags: string[] = []):
     signal: (name) => void child?.kill(name),
     start: async () => {
       await ended()
+      // One that is still ending would be taken for one to use.
+      const file = join(folder, 'exec/containerd/containerd.pid')
+      const pid = Number(await readFile(file, 'utf8').catch(() => '0'))
+      while (pid > 0 && existsSync(`/proc/${pid}`)) await new Promise((resolve) => setTimeout(resolve, 20))
+      await rm(file, { force: true })
       await start()
     },
     async close() {
       child?.kill('SIGCONT')
       child?.kill('SIGTERM')
       await ended()
+      // One that was killed has left its mounts.
+      const mounts = readFileSync('/proc/mounts', 'utf8')
+        .split('\n')
+        .map((line) => line.split(' ')[1] ?? '')
+      for (const at of mounts.filter((path) => path.startsWith(`${folder}/`)).reverse()) spawnSync('umount', [at])
       await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
     },
   }

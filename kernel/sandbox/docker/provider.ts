@@ -15,6 +15,7 @@ import { type ContainerRequest, createOptions, kernelMounts, type Runtime } from
 import { snapshotImages } from './images.ts'
 import { createLost } from './lost.ts'
 import { killOrphans, labelsOf, type Owner, pauseContainer } from './owner.ts'
+import { packImage } from './pack-image.ts'
 import { TaskContainer } from './task-container.ts'
 import { taskContainers } from './task-containers.ts'
 
@@ -100,7 +101,10 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
     owner,
     images,
     mounts: (place) => mountsOf(profiles.task, { ...place.mounts, root: undefined }),
-    imageId: async () => (await ready()).imageId,
+    imageId: async ({ image }) => {
+      const { imageId } = await ready()
+      return image === undefined ? imageId : packImage(engine, image)
+    },
     create: (request) => create({ ...request, limits: limitsOf('task'), environment: environment(profiles.task, {}) }),
     standing: (label, container) => new TaskContainer(engine, config.clock, owner.generation, label, container),
   })
