@@ -20,6 +20,7 @@ import { showFinding, watchIntegrity } from './history/integrity.ts'
 import { openHistory } from './history/open.ts'
 import { createModelCards, parseModelCards } from './models/cards.ts'
 import { createGateway } from './models/gateway.ts'
+import { openOperatorPrices } from './models/operator-prices.ts'
 import { createPriceTable } from './models/prices.ts'
 import { endpointProblem } from './models/reachable.ts'
 import { openSharedBudgets } from './models/shared-budgets.ts'
@@ -175,9 +176,10 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   const typed = createTyped(masks, notices)
   const counter = createTokenCounter()
   const shared = await openSharedBudgets({ history, clock, notices })
+  const prices = await openOperatorPrices({ history, clock })
   const open = createGateway({
     clock,
-    prices: createPriceTable({ cards }),
+    prices: createPriceTable({ cards, overrides: prices.list }),
     cards,
     counter,
     keys: modelKeys.take,
@@ -357,6 +359,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     packs: () => packRows(resources, provider),
     credentials: createCredentials({ vault, history, tasks, record, proceeds: config.proceed ?? true }),
     budgets: createBudgetDesk({ shared, history }),
+    prices,
     typed,
     hint,
     status,

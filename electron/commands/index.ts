@@ -3,6 +3,7 @@ import type { Command } from './command.ts'
 import { key } from './credentials.ts'
 import { doctor } from './doctor.ts'
 import { history, report } from './history.ts'
+import { price } from './price.ts'
 import { approve, proposals, propose, reject, revisions, rollback } from './proposals.ts'
 import { run } from './run.ts'
 import { leaveSafeMode } from './safe-mode.ts'
@@ -30,6 +31,7 @@ export const commands: Readonly<Record<string, Command>> = {
   answer,
   snapshots,
   budget,
+  price,
   packs,
   history,
   verify,

@@ -142,7 +142,7 @@ function costs(
     const why = reason ?? `${price?.source ?? 'the price table'} has no full price`
     throw new KernelError(
       'unavailable',
-      `The budget of ${limited.of} is in USD, but ${why}: set a price or use a token budget.`,
+      `The budget of ${limited.of} is in USD, but ${why}: set a price or use a token budget: exodesk price --help`,
     )
   }
   const promptNanoUsd = Math.ceil(promptTokens * Math.max(prices.uncached, prices.cacheWrite ?? 0))

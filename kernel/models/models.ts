@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
-import type { ModelChoice, TokenUsage } from '../wire/events.ts'
+import type { EventData, ModelChoice, TokenUsage } from '../wire/events.ts'
 
 /** Nano-dollars per token in each bucket. `null`: not known; never zero and never a neighbour's. */
 export interface BucketPrices {
@@ -26,6 +26,15 @@ export interface PriceTable {
     model: Pick<ModelChoice, 'name' | 'baseUrl' | 'simulated'>,
     at: number,
   ): { price: ModelPrice } | { price: null; reason: string }
+}
+
+export type SetPrice = NonNullable<EventData<'price.changed'>['price']>
+
+/** The prices that the operator has set; each change is an event, and in force at once. */
+export interface OperatorPrices {
+  list(): readonly SetPrice[]
+  /** @throws KernelError `invalid`: no endpoint, no amount. */
+  set(price: Omit<SetPrice, 'since'>): Promise<number>
 }
 
 /** Integer nano-dollars, each bucket rounded half up on its own; null and the reason when a bucket in use has no price. */

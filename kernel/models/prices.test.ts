@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createModelCards } from './cards.ts'
-import { createPriceTable, type PriceOverride } from './prices.ts'
+import { checkOverride, createPriceTable, type PriceOverride } from './prices.ts'
 
 const openai = 'https://api.openai.com/v1'
 const now = Date.parse('2026-11-01')
@@ -21,7 +21,7 @@ function priceOf(
       pricing: { input: 1.25, cached_input: 0.125, output: 10 },
     },
   ])
-  const table = createPriceTable({ cards, ...(options.overrides ? { overrides: options.overrides } : {}) })
+  const table = createPriceTable({ cards, overrides: () => options.overrides ?? [] })
   return table.price({ name, baseUrl, simulated: options.simulated ?? false }, options.at ?? now)
 }
 
@@ -81,11 +81,13 @@ describe('the price table', () => {
     expect(priceOf('local', baseUrl, { overrides }).price).toMatchObject({ uncached: 0, cacheRead: null, output: 500 })
     expect(priceOf('local', baseUrl, { overrides, at: Date.parse('2026-09-01') }).price).toBeNull()
     expect(priceOf('local', openai, { overrides }).price).toBeNull()
-    expect(createPriceTable({ cards: createModelCards(), overrides }).version).toMatch(/ \+ 1 of the operator's/)
+    expect(createPriceTable({ cards: createModelCards(), overrides: () => overrides }).version).toMatch(
+      / \+ 1 of the operator's/,
+    )
   })
 
   it('refuses a price that is no amount', () => {
     const overrides = [{ name: 'm', baseUrl: openai, input: -1, since: '2026-10-01' }]
-    expect(() => createPriceTable({ cards: createModelCards(), overrides })).toThrow(/not an amount of USD/)
+    for (const override of overrides) expect(() => checkOverride(override)).toThrow(/not an amount of USD/)
   })
 })

@@ -17,10 +17,10 @@ const list = { name: 'genai-prices 0.1.8', date: '2026-09-23' }
 export interface PriceOverride {
   name: string
   baseUrl: string
-  input?: number
-  cachedInput?: number
-  cacheWrite?: number
-  output?: number
+  input?: number | undefined
+  cachedInput?: number | undefined
+  cacheWrite?: number | undefined
+  output?: number | undefined
   /** ISO date from which it holds. */
   since: string
 }
@@ -29,17 +29,21 @@ export interface PriceOverride {
  * Looks for a price in this order: the operator's own, the simulator's model card for simulated models, the dated public
  * list for models at the endpoint of the provider that sets the price. The list's guesses by prefix are not prices.
  */
-export function createPriceTable(options: { cards: ModelCards; overrides?: readonly PriceOverride[] }): PriceTable {
-  const overrides = options.overrides ?? []
-  for (const override of overrides) checkOverride(override)
-  const own =
-    overrides.length === 0
-      ? ''
-      : ` + ${overrides.length} of the operator's (${hash('sha256', JSON.stringify(overrides)).slice(0, 8)})`
+export function createPriceTable(options: {
+  cards: ModelCards
+  /** As they are at each look. */
+  overrides?: () => readonly PriceOverride[]
+}): PriceTable {
+  const { overrides = () => [] } = options
   return {
-    version: `${list.name} of ${list.date}${own}`,
+    get version() {
+      const own = overrides()
+      const named = `${list.name} of ${list.date}`
+      if (own.length === 0) return named
+      return `${named} + ${own.length} of the operator's (${hash('sha256', JSON.stringify(own)).slice(0, 8)})`
+    },
     price({ name, baseUrl, simulated }, at) {
-      const override = overrides.find(
+      const override = overrides().find(
         (candidate) =>
           candidate.name === name && sameEndpoint(candidate.baseUrl, baseUrl) && Date.parse(candidate.since) <= at,
       )
@@ -80,7 +84,8 @@ function fromOverride({ input, cachedInput, cacheWrite, output, since }: PriceOv
   }
 }
 
-function checkOverride(override: PriceOverride): void {
+/** @throws KernelError `invalid`. */
+export function checkOverride(override: PriceOverride): void {
   const { name, input, cachedInput, cacheWrite, output, since } = override
   for (const price of [input, cachedInput, cacheWrite, output])
     if (price !== undefined && !(Number.isFinite(price) && price >= 0 && price <= 100_000))
@@ -88,7 +93,7 @@ function checkOverride(override: PriceOverride): void {
   if (Number.isNaN(Date.parse(since))) throw new KernelError('invalid', `price of '${name}': '${since}' is not a date`)
 }
 
-function sameEndpoint(a: string, b: string): boolean {
+export function sameEndpoint(a: string, b: string): boolean {
   const normal = (url: string) => url.replace(/\/+$/, '').toLowerCase()
   return normal(a) === normal(b)
 }

@@ -3,6 +3,7 @@ import { implement, ORPCError } from '@orpc/server'
 import { KernelError, publicError } from '../errors.ts'
 import type { Guardian } from '../guardian/guardian.ts'
 import type { History, TaskTotals, View } from '../history/history.ts'
+import type { OperatorPrices } from '../models/models.ts'
 import type { Revisions } from '../revisions/revisions.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import type { Event, EventKind } from '../wire/events.ts'
@@ -27,6 +28,7 @@ export interface OperatorParts {
   status(): Promise<HostStatus>
   credentials: ReturnType<typeof createCredentials>
   budgets: ReturnType<typeof createBudgetDesk>
+  prices: OperatorPrices
   /** What a person wrote, with keys masked. */
   typed(text: string, what: string): string
   /** How commands are typed where the host runs. */
@@ -60,7 +62,7 @@ function toOrpc(error: unknown, hint: (text: string) => string): never {
 }
 
 export function createRouter(parts: OperatorParts) {
-  const { history, guardian, revisions, tasks, historyDesk, credentials, budgets, typed, hint } = parts
+  const { history, guardian, revisions, tasks, historyDesk, credentials, budgets, prices, typed, hint } = parts
   const os = implement(operatorContract)
     .$context<OperatorContext>()
     .use(async ({ next }) => {
@@ -108,6 +110,10 @@ export function createRouter(parts: OperatorParts) {
     budgets: {
       get: os.budgets.get.handler(() => budgets.get()),
       set: os.budgets.set.handler(({ input }) => budgets.set(input)),
+    },
+    prices: {
+      list: os.prices.list.handler(() => [...prices.list()]),
+      set: os.prices.set.handler(async ({ input }) => ({ seq: await prices.set(input) })),
     },
     snapshots: {
       list: os.snapshots.list.handler(({ input }) => tasks.snapshots(input.task)),

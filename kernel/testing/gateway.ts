@@ -37,7 +37,7 @@ export async function openGatewayBench(): Promise<GatewayBench> {
         clock: systemClock,
         cards,
         counter: createTokenCounter(),
-        prices: createPriceTable({ cards, overrides: priced ? [price] : [] }),
+        prices: createPriceTable({ cards, overrides: () => (priced ? [price] : []) }),
         keys: async ({ keyEnv }) => (keyEnv === null ? null : keys.get(keyEnv)),
         redact: masks.redact,
         keyStart: masks.keyStart,

@@ -29,6 +29,19 @@ export const taskLimitsSchema = z.strictObject({
   maxMs: count.nullable(),
 })
 
+const usdPerMillion = z.number().min(0).max(100_000)
+/** Of one model at one endpoint, USD per million tokens; left out: not known. */
+export const modelPriceSchema = z.strictObject({
+  name: z.string().min(1).max(200),
+  baseUrl: z.string().min(1).max(2000),
+  input: usdPerMillion,
+  cachedInput: usdPerMillion.optional(),
+  cacheWrite: usdPerMillion.optional(),
+  output: usdPerMillion,
+  /** ISO date from which it holds. */
+  since: z.iso.date(),
+})
+
 export const modelChoiceSchema = z.strictObject({
   name: z.string().min(1),
   api: z.enum(['responses', 'chat']),
@@ -97,7 +110,8 @@ export const eventSchemas = {
   'host.suspended': empty,
   'host.resumed': z.strictObject({ suspendedMs: count }),
   'setting.changed': z.strictObject({ key: text, value: z.json(), previous: z.json() }),
-  'price.changed': z.strictObject({ version: text, source: text, models: count }),
+  /** `price`: one that the operator has set. */
+  'price.changed': z.strictObject({ version: text, source: text, models: count, price: modelPriceSchema.optional() }),
   'profile.changed': z.strictObject({ profile: text, hash: sha256, checks: z.array(text) }),
   'rule.changed': z.strictObject({ rule: text, change: z.enum(['added', 'changed', 'revoked']), body: z.json() }),
   /** What was wrong, as every screen showed it. */

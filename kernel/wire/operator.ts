@@ -14,6 +14,7 @@ import {
 import { budgetsContract } from './operator-budgets.ts'
 import { credentialsContract } from './operator-credentials.ts'
 import { forkContract, historyContract } from './operator-history.ts'
+import { pricesContract } from './operator-prices.ts'
 import { snapshotsContract } from './operator-snapshots.ts'
 
 /**
@@ -323,6 +324,7 @@ export const operatorContract = {
   packs: { list: oc.output(z.array(packSchema)) },
   credentials: credentialsContract,
   budgets: budgetsContract,
+  prices: pricesContract,
   snapshots: snapshotsContract,
   agents: {
     fork: forkContract,

@@ -1,3 +1,4 @@
+// Long because: it invents every procedure of the contract.
 import { implement, ORPCError } from '@orpc/server'
 import { type EventRow, operatorContract, type TaskSummary } from '../../kernel/wire/operator.ts'
 import { proposalFiles, seedLoop, seedTools } from './fake-tree.ts'
@@ -94,6 +95,12 @@ export function fakeHost(world: FakeWorld) {
       get: os.budgets.get.handler(() => []),
       set: os.budgets.set.handler(({ input }) =>
         marked('budget.set', { scope: 'day', agent: input.agent, nanoUsd: input.nanoUsd ?? null, tokens: null }),
+      ),
+    },
+    prices: {
+      list: os.prices.list.handler(() => []),
+      set: os.prices.set.handler(({ input }) =>
+        marked('price.changed', { version: input.name, source: 'set by the operator', models: 1 }),
       ),
     },
     snapshots: {
