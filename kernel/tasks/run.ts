@@ -45,6 +45,8 @@ export class Run implements ActivationTarget {
   #isOver = false
   /** Why the kernel itself keeps it paused; null: it does not. */
   #hold: Hold | null = null
+  /** The end of the generation that was replaced last. */
+  #parting: Promise<void> = Promise.resolve()
   readonly #backoff = new Backoff()
   readonly #nap = new Nap()
   readonly #failedTurns: FailedTurns
@@ -496,7 +498,9 @@ export class Run implements ActivationTarget {
     this.#generation = swap.next
     swap.settle(null)
     failpoint('hand-over:before-stop')
-    await old?.stop(`replaced by r${swap.next.activation}`)
+    await this.#parting
+    // It is fenced: nothing that it still says counts, so its successor need not wait until its box is gone.
+    this.#parting = old?.stop(`replaced by r${swap.next.activation}`).catch(() => {}) ?? Promise.resolve()
     // The operator has chosen what runs instead.
     if (this.#hold?.cause === 'safe-mode') await this.#resume('kernel')
   }
@@ -527,6 +531,7 @@ export class Run implements ActivationTarget {
     const generation = this.#generation
     this.#generation = null
     await generation?.stop('at rest')
+    await this.#parting
     await this.#sandbox.rest()
     await this.#endpoints.close()
   }
