@@ -11,6 +11,7 @@ import { agent as guarded, openTestGuardian, type TestGuardian } from './testing
 import {
   boxMissing,
   complete,
+  type Decision,
   openTestKernel,
   shell,
   startSimulator,
@@ -27,7 +28,7 @@ const simulator = startSimulator()
 afterAll(() => simulator.stop())
 
 /** What the kernel-victim does so that it passes there. */
-const whole: Readonly<Record<string, 'run' | 'adopt' | 'rollback' | 'reject'>> = {
+const whole: Readonly<Record<string, 'run' | 'sandbox' | 'adopt' | 'rollback' | 'reject'>> = {
   'agent:before-created': 'run',
   'task:before-created': 'run',
   'task:created': 'run',
@@ -48,6 +49,13 @@ const whole: Readonly<Record<string, 'run' | 'adopt' | 'rollback' | 'reject'>> =
   'finish:after-commit': 'run',
   'append:before-commit': 'run',
   'append:after-commit': 'run',
+  'job:before-started': 'sandbox',
+  'job:before-ended': 'sandbox',
+  'snapshot:before-event': 'sandbox',
+  'snapshot:before-forget': 'sandbox',
+  'restore:before-sandbox': 'sandbox',
+  'restore:before-event': 'sandbox',
+  'restore:before-end': 'sandbox',
   'propose:stored': 'adopt',
   'propose:before-made': 'adopt',
   'propose:after-made': 'adopt',
@@ -79,6 +87,9 @@ const guardian: Readonly<Record<string, 'escalate' | 'safe-mode' | 'reset'>> = {
 const passages: Readonly<Record<string, number[]>> = {
   'append:before-commit': isFull ? [1, 2, 5, 9, 14, 20, 27] : [9],
   'append:after-commit': isFull ? [1, 2, 5, 9, 14, 20, 27] : [14],
+  // The first has nothing to take the place of.
+  'snapshot:before-event': [2],
+  'snapshot:before-forget': [2],
 }
 /** Only these are passed again in one run. */
 const isPassedAgain = /^(model|tool):/
@@ -94,6 +105,23 @@ const script = [
   complete(),
   complete(),
 ]
+
+const state = (name: string) => shell(`echo ${name} >state; count add`)
+const snapshot = (restore: boolean): Decision => ({
+  toolCalls: [{ name: 'snapshot', arguments: { name: 's', restore } }],
+})
+
+/** Jobs and snapshots; what a command says last shows whether sandbox and world are of one moment. */
+const sandboxScript = [
+  { toolCalls: [{ name: 'shell', arguments: { command: 'echo out', background: true } }] },
+  ...[state('one'), snapshot(false), state('two'), snapshot(false), state('three'), snapshot(true)],
+  shell('echo "$(cat state) $(count look)" >seen'),
+  ...[shell('count add'), shell('count add'), complete(), complete()],
+]
+/** What must be seen after a kill at each, which cuts the call that it comes in. */
+const seenAfter: Readonly<Record<string, string>> = {
+  'snapshot:before-event': 'one 1',
+}
 
 function killed(victim: 'kernel' | 'guardian', at: string, args: string[]): void {
   const main = join(root, `kernel/testing/${victim}-victim.ts`)
@@ -163,11 +191,12 @@ describe('the failpoints', () => {
         [...readFileSync(join(root, path), 'utf8').matchAll(/\bfailpoint\('([^']+)'\)/g)].map(([, name]) => name ?? ''),
       ),
     )
-    const elsewhere = globSync('kernel/**/*.crash.test.ts', { cwd: root })
+    const elsewhere = globSync('kernel/**/*.test.ts', { cwd: root })
       .filter((path) => path !== 'kernel/matrix.crash.test.ts')
-      .map((path) => readFileSync(join(root, path), 'utf8'))
+      .map((path) => [path, readFileSync(join(root, path), 'utf8')] as const)
+      .flatMap(([path, text]) => (path.endsWith('.crash.test.ts') || text.includes('[crash]') ? [text] : []))
     const here = new Set([...Object.keys(whole), ...recovering, ...Object.keys(guardian)])
-    const isCovered = (name: string) => here.has(name) || elsewhere.some((text) => text.includes(name))
+    const isCovered = (name: string) => here.has(name) || elsewhere.some((text) => text.includes(`'${name}`))
     expect([...names].filter((name) => !isCovered(name))).toEqual([])
     expect([...here].filter((name) => !names.has(name))).toEqual([])
     expect(names.size).toBeGreaterThan(40)
@@ -183,9 +212,10 @@ describe.skipIf(boxMissing)('a host killed', () => {
     '[F1] [F2] [F5] [F22] [F23] [C26] at $at ($mode) loses nothing, and goes on',
     async ({ at, mode }) => {
       const dataDir = mkdtempSync(join(tmpdir(), 'exodesk-matrix-'))
-      writePack(join(dataDir, 'packs/beans'), { goal: 3, script })
+      const isSandbox = mode === 'sandbox'
+      writePack(join(dataDir, 'packs/beans'), { goal: 3, script: isSandbox ? sandboxScript : script })
       if (recovering.includes(at)) killed('kernel', 'model:after-answer:2', [dataDir, 'beans', 'run'])
-      killed('kernel', at, [dataDir, 'beans', mode])
+      killed('kernel', at, [dataDir, 'beans', isSandbox ? 'run' : mode])
       const before = acknowledged(dataDir)
 
       test = await openTestKernel(simulator, { dataDir, probationSteps: 1 })
@@ -207,6 +237,15 @@ describe.skipIf(boxMissing)('a host killed', () => {
       expect([count('task.started'), count('task.finished')]).toEqual([1, 1])
       expect(count('turn.ended')).toBe(count('turn.started'))
       expect(count('tool.finished')).toBe(count('tool.called'))
+      expect(count('job.ended')).toBe(count('job.started'))
+      if (isSandbox) {
+        const [name = ''] = at.split(/:\d+$/)
+        const seen = readFileSync(join(dataDir, 'boxes/tasks', task, 'root/task/seen'), 'utf8')
+        expect(seen).toBe(`${seenAfter[name] ?? 'two 2'} of 3\n`)
+        // One state of the name is kept, whichever; a restore that was begun has come to its end, once.
+        expect(count('sandbox.restored')).toBe(1)
+        expect(existsSync(join(dataDir, 'boxes/tasks', task, 'restoring.json'))).toBe(false)
+      }
       expect(count('model.attempted')).toBe(count('model.reserved'))
       const steps = await test.kernel.history.steps(task)
       expect(steps.map(({ step }) => step)).toEqual(steps.map((_, index) => index + 1))
