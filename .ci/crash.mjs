@@ -1,5 +1,6 @@
 // `npm run test:crash`: every crash test, whole (EXODESK_FULL=1): kills at each failpoint, power losses, and what is tagged [crash]
-// elsewhere. `-- --reduced` as CI has it within `npm test`. Prints one line a test, and ends with 1 unless all passed.
+// elsewhere. `-- --reduced` as CI has it within `npm test`; `-- kernel/history` only files whose path has that in it.
+// Prints one line a test, and ends with 1 unless all passed.
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +9,10 @@ import { join, relative } from 'node:path'
 const root = join(import.meta.dirname, '..')
 const isReduced = process.argv.includes('--reduced')
 const env = { ...process.env, ...(isReduced ? {} : { EXODESK_FULL: '1' }) }
-const sources = globSync('{kernel,electron}/**/*.test.ts', { cwd: root })
+const wanted = process.argv.slice(2).filter((word) => !word.startsWith('--'))
+const sources = globSync('{kernel,electron}/**/*.test.ts', { cwd: root }).filter(
+  (path) => wanted.length === 0 || wanted.some((word) => path.includes(word)),
+)
 const whole = sources.filter((path) => path.endsWith('.crash.test.ts'))
 const tagged = sources.filter(
   (path) => !whole.includes(path) && readFileSync(join(root, path), 'utf8').includes('[crash]'),
@@ -16,7 +20,7 @@ const tagged = sources.filter(
 const folder = mkdtempSync(join(tmpdir(), 'exodesk-crash-report-'))
 const from = performance.now()
 const tests = [
-  ...run('whole', whole, []),
+  ...(whole.length === 0 ? [] : run('whole', whole, [])),
   ...(tagged.length === 0 ? [] : run('tagged', tagged, ['-t', '\\[crash\\]'])).filter(({ name }) =>
     name.includes('[crash]'),
   ),

@@ -53,6 +53,7 @@ export async function openRun(
     spentTokens: totals.uncached + totals.cacheRead + totals.cacheWrite + totals.output,
   })
   await meter.open(kept, await meterState(history, agent, task))
+  await sandbox.complete()
   const open = started ? await leftOpen(history, agent, task) : { paused: null, question: null }
   return { pack: kept, model, ...open }
 }

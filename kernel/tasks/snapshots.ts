@@ -1,8 +1,11 @@
+import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { KernelError } from '../errors.ts'
 import type { EventPlace } from '../executor/executor.ts'
 import { failpoint } from '../failpoints.ts'
 import type { History } from '../history/history.ts'
 import type { SandboxProvider, TaskPlace } from '../sandbox/sandbox.ts'
+import { readText, replaceFile, syncFolder } from '../store/files.ts'
 import { draft, type Event } from '../wire/events.ts'
 import type { SnapshotRef } from '../wire/executor.ts'
 
@@ -14,6 +17,14 @@ export interface SnapshotParts {
   task: string
   /** The world's whole state, and back; null where the task has none. */
   world: { state(): Promise<string | null>; load(state: string): Promise<void> }
+  /** Says which restore is under way, while one is; no box mounts it. */
+  intent: string
+}
+
+interface Intent {
+  name: string
+  /** Of the latest `sandbox.restored` before it; 0: none. */
+  after: number
 }
 
 /** A provider keeps 20 of a task; one is the grader's. */
@@ -74,7 +85,7 @@ export class Snapshots {
    */
   restore(name: string, place: EventPlace, rest: () => Promise<void>): Promise<void> {
     return this.#inTurn(async () => {
-      const { history, provider, world } = this.#parts
+      const { history, world } = this.#parts
       const present = await this.#present()
       const taken = present.find(({ data }) => data.name === name)
       if (taken === undefined) {
@@ -84,17 +95,58 @@ export class Snapshots {
       const wanted = taken.data.world ? (await history.getBlob(taken.data.world)).toString('utf8') : null
       await rest()
       const before = wanted === null ? null : await world.state()
-      if (wanted !== null) await world.load(wanted)
+      // A kill from here on leaves the world and the sandbox of two moments: `complete` makes them one again.
+      const intent: Intent = { name, after: await this.#lastRestored() }
+      replaceFile(this.#parts.intent, JSON.stringify(intent))
       try {
-        failpoint('restore:before-sandbox')
-        await provider.restore(this.#parts.place, taken.data.state ?? name)
-      } catch (error) {
-        if (before !== null) await world.load(before)
-        throw error
+        await this.#bring(taken, wanted, before)
+        failpoint('restore:before-event')
+        await history.append([draft('sandbox.restored', { name }, place)])
+        failpoint('restore:before-end')
+      } finally {
+        // Whatever became of it, the task goes on from here: completed later, it would take along what is done since.
+        this.#forgetIntent()
       }
-      failpoint('restore:before-event')
-      await history.append([draft('sandbox.restored', { name }, place)])
     })
+  }
+
+  async #bring({ data }: Taken, wanted: string | null, before: string | null): Promise<void> {
+    const { provider, place, world } = this.#parts
+    try {
+      if (wanted !== null) await world.load(wanted)
+      failpoint('restore:before-sandbox')
+      await provider.restore(place, data.state ?? data.name)
+    } catch (error) {
+      if (before !== null) await world.load(before)
+      throw error
+    }
+  }
+
+  /** Ends a restore that a kill has cut, before anything else runs in the task; the world answers by now. */
+  complete(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { history, provider, world, agent, task } = this.#parts
+      const text = readText(this.#parts.intent)
+      if (text === null) return
+      const { name, after } = JSON.parse(text) as Intent
+      const taken = (await this.#present()).find(({ data }) => data.name === name)
+      if (taken !== undefined && (await this.#lastRestored()) === after) {
+        if (taken.data.world) await world.load((await history.getBlob(taken.data.world)).toString('utf8'))
+        await provider.restore(this.#parts.place, taken.data.state ?? name)
+        await history.append([draft('sandbox.restored', { name }, { actor: 'kernel', agent, task, run: 'task' })])
+      }
+      this.#forgetIntent()
+    })
+  }
+
+  #forgetIntent(): void {
+    rmSync(this.#parts.intent, { force: true })
+    syncFolder(dirname(this.#parts.intent))
+  }
+
+  async #lastRestored(): Promise<number> {
+    const { history, agent, task } = this.#parts
+    return (await history.latest({ agent }, 'sandbox.restored', { task }))?.seq ?? 0
   }
 
   /** Those that there are, oldest first: the latest event of each name whose state the provider has. */

@@ -220,6 +220,11 @@ describe.skipIf(boxMissing)('the sandbox of a task', () => {
     await sh('echo two > file')
     await expect(sandbox.restore('a', place)).rejects.toThrow('no such world')
     expect([await sh('cat file'), world, await events('sandbox.restored')]).toEqual(['two\n', 'w2', []])
+    await sandbox.close()
+    sandbox = await start()
+    // What has failed is not taken up by a later host.
+    await sandbox.complete()
+    expect([await sh('cat file'), world, await events('sandbox.restored')]).toEqual(['two\n', 'w2', []])
   })
 
   it('keeps so many snapshots and says which there are', async () => {

@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { EventPlace, JobCommand, TaskContext, TaskSandbox } from '../executor/executor.ts'
 import type { History } from '../history/history.ts'
@@ -47,7 +48,8 @@ export class RunSandbox implements TaskSandbox {
     this.place = place
     this.#standing = parts.standing({ ...place, profile: 'task' })
     this.#jobs = new Jobs({ history, clock, standing: this.#standing, agent, task, dir: jobsDir })
-    this.#snapshots = new Snapshots({ history, provider, place, agent, task, world })
+    const intent = join(dirname(jobsDir), 'restoring.json')
+    this.#snapshots = new Snapshots({ history, provider, place, agent, task, world, intent })
   }
 
   /** Makes the sandbox or takes it up; ends what a kill left half done. */
@@ -55,6 +57,11 @@ export class RunSandbox implements TaskSandbox {
     await this.#parts.provider.open(this.place)
     await this.#jobs.open()
     await this.#snapshots.open()
+  }
+
+  /** Once the world answers: a restore that a kill has cut is completed. @throws KernelError `unavailable`. */
+  complete(): Promise<void> {
+    return this.#snapshots.complete()
   }
 
   async run(command: CommandSpec, options?: RunOptions): Promise<RunOutput> {
