@@ -1,3 +1,4 @@
+import { hint } from '../command-name.ts'
 import type { Desk } from '../host-client.ts'
 import { askSecret, passphraseFromFile, secretFromStdin } from '../passphrase.ts'
 import { BadArguments, type Command, Ended, type ExitCode, exitCode, parseCommand } from './command.ts'
@@ -56,7 +57,7 @@ async function list(args: string[]): Promise<ExitCode> {
   try {
     const { keys, state, problem } = await open.desk.credentials.status()
     if (json) for (const row of keys) sayJson(row)
-    else if (keys.length === 0) say('There are no keys yet: exodesk key add NAME --for BASE-URL')
+    else if (keys.length === 0) say(hint('There are no keys yet: exodesk key add NAME --for BASE-URL'))
     else
       say(
         table(

@@ -45,6 +45,17 @@ describe('progress of a run', () => {
     expect(progress.line(modelCall(3, 1_000_000))).toContain('cost unknown')
   })
 
+  it('tells of a limit with its unit, and whose it is', () => {
+    const line = (data: EventData<'budget.reached'>) => new Progress('a', () => 0).line(event('budget.reached', data))
+    const usd = { budget: 'usd', limit: 270_000_000, used: 256_709_000 } as const
+    expect(line({ ...usd, scope: 'day' })).toBe('T-1 has reached the limit of the day in USD: $0.2567 of $0.2700')
+    expect(line(usd)).toBe('T-1 has reached its limit in USD: $0.2567 of $0.2700')
+    expect(line({ budget: 'steps', limit: 5, used: 5 })).toBe('T-1 has reached its limit in steps: 5 of 5')
+    expect(line({ budget: 'time', limit: 60_000, used: 60_400 })).toBe(
+      'T-1 has reached its limit in time: 60 s of 60 s',
+    )
+  })
+
   it('shows words of the agent in quotes and without anything that a terminal acts on', () => {
     const progress = new Progress('a', () => 0)
     const asked = progress.line(event('task.asked', { question: 'ok?\u001b[2J\r\n\u202eapproved' }))

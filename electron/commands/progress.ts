@@ -100,8 +100,13 @@ function tell(event: EventRow, agent: string): string | null {
     return `${task} asks: "${inert(event.data.question, 1000)}"\n  ${hint(`answer with: exodesk answer ${task} TEXT`)}`
   if (is(event, 'task.graded') && event.data.error !== null)
     return `${task} could not be graded: ${inert(event.data.error)}`
-  if (is(event, 'budget.reached'))
-    return `${task} has reached its limit of ${event.data.budget}: ${event.data.used} of ${event.data.limit}`
+  if (is(event, 'budget.reached')) {
+    const { budget, scope = 'task', used, limit } = event.data
+    const of = { task: 'its limit', agent: 'the limit of its agent', day: 'the limit of the day' }[scope]
+    const amount = (n: number): string =>
+      budget === 'usd' ? dollars(n) : budget === 'time' ? `${Math.round(n / 1000)} s` : `${n}`
+    return `${task} has reached ${of} in ${budget === 'usd' ? 'USD' : budget}: ${amount(used)} of ${amount(limit)}`
+  }
   if (is(event, 'executor.crashed')) {
     const why = event.data.outOfMemory ? 'out of memory' : `${event.data.signal ?? `exit ${event.data.exitCode}`}`
     return `the executor crashed (${why})`

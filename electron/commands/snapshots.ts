@@ -17,7 +17,7 @@ export const snapshots: Command = {
     for (const [flag, name] of Object.entries({ take, restore }))
       if (name !== undefined && !/^[A-Za-z0-9._-]{1,64}$/.test(name))
         throw new BadArguments(`--${flag} takes a name of 1 to 64 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(name)}`)
-    const { desk, close } = await openRunningDesk(dataDir, 'snapshots')
+    const { desk, close } = await openRunningDesk(dataDir, 'snapshot')
     try {
       if (take !== undefined) {
         const kept = await desk.snapshots.take({ task, name: take })
