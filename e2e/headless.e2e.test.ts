@@ -74,7 +74,7 @@ describe.skipIf(chromiumMissing())('the desk on loopback', { timeout: patience }
     await page.keyboard.press('Escape')
     expect(await page.getByRole('dialog').count()).toBe(0)
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     faults.push(...(await look(page, 'keys')))
     expect(faults).toEqual([])
   })

@@ -115,6 +115,7 @@ describe('activations on the step axis', () => {
     const line = (from: number, to: number, perUnit: number) => ({ activation: 1, from, to, perUnit })
     expect(unitScaleTop([line(1, 50, 100), line(51, 90, 60), line(91, 95, 9000)])).toBeCloseTo(360)
     expect(unitScaleTop([line(1, 50, 100), line(51, 90, 60)])).toBeCloseTo(120)
+    expect(unitScaleTop([])).toBe(10_000_000)
   })
 })
 

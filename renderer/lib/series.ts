@@ -105,9 +105,10 @@ export function unitLines(steps: readonly StepPoint[], activations: readonly Act
 
 /**
  * Top of the scale for those levels. A short activation that went badly must not flatten the rest: three times the
- * level that most steps ran under is the most that the scale spans.
+ * level that most steps ran under is the most that the scale spans. Before the first gain it is a cent.
  */
 export function unitScaleTop(lines: readonly UnitLine[]): number {
+  if (lines.length === 0) return 10_000_000
   const byLevel = [...lines].sort((a, b) => a.perUnit - b.perUnit)
   const steps = byLevel.reduce((total, line) => total + line.to - line.from + 1, 0)
   let below = 0

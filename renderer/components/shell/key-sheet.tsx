@@ -35,11 +35,11 @@ const sheet: Record<string, [chord: string, what: string][]> = {
 /** Bare letters only move or mark. Whatever changes the agent or spends money has a modifier. */
 export function KeySheet({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       {Object.entries(sheet).map(([group, rows]) => (
         <section key={group} aria-label={group}>
           <h2>{group}</h2>
-          <dl className="keys">
+          <dl className="key-sheet">
             {rows.map(([chord, what]) => (
               <Fragment key={chord}>
                 <dt>{showChord(chord)}</dt>

@@ -63,11 +63,16 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
             )}
           </a>
         ))}
-        <button type="button" className="rail-entry rail-last" onClick={() => setSheetOpen(true)} title="Keys  ?">
+        <button
+          type="button"
+          className="rail-entry rail-last"
+          onClick={() => setSheetOpen(true)}
+          title="Keyboard shortcuts  ?"
+        >
           <span className="rail-icon" aria-hidden="true">
             ?
           </span>
-          Keys
+          Shortcuts
         </button>
       </nav>
       <main className="screen">{children}</main>
