@@ -19,7 +19,8 @@ export const budget: Command = {
     'Without a limit to set it lists the budgets and what was spent against them. "none" takes a limit away.',
     'A budget of the day or of an agent is in force at once; tasks that need more wait, and go on at midnight (the day) or when it is raised.',
     'With --task the budget of a task that is not over is raised; it cannot be lowered.',
-    'Calls of simulated models count as if they were paid; calls without a known price count in tokens alone.',
+    'Calls of simulated models count as if they were paid. Calls without a known price count in tokens alone, and are held back',
+    'where any budget in USD applies, also that of the day: "exodesk price" gives a model its price.',
   ],
   async run(args) {
     const { values, dataDir, json } = parseCommand(args, options)
