@@ -78,7 +78,8 @@ export function passphraseSealer(cost: ScryptCost = defaultCost): Sealer {
   }
 }
 
-const noPassphrase = 'The keys are locked: give their passphrase (exodesk key unlock, or the desk: New task…, another model, Keys…).'
+const noPassphrase =
+  'The keys are locked: give their passphrase (exodesk key unlock, or the desk: New task…, another model, Keys…).'
 const wrongPassphrase =
   'That passphrase does not open these keys (wrong passphrase, or the file was changed). They stay as they are: try again.'
 
