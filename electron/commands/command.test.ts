@@ -22,6 +22,24 @@ describe('arguments of a command', () => {
     expect(() => parseCommand(args, { kind: { type: 'string' } }, ['FIRST', 'SECOND?'])).toThrow(BadArguments)
   })
 
+  it.each([
+    [['P-1'], ['AGENT', 'P-n'], 'AGENT is missing before P-1'],
+    [['r3'], ['AGENT', 'rN'], 'AGENT is missing before r3'],
+    [['kim'], ['AGENT', 'P-n'], 'P-n is missing'],
+    [[], ['AGENT', 'P-n'], 'AGENT is missing'],
+  ])('%j say which of %j is missing', (args, names, message) => {
+    expect(() => parseCommand(args, {}, names)).toThrow(new BadArguments(message))
+  })
+
+  it.each([
+    [['--day', '-1'], '--day takes an amount of 0 or more, not "-1"'],
+    [['--day', '3', '--day', '-1'], '--day takes an amount of 0 or more, not "-1"'],
+    [['--day', '-.5'], '--day takes an amount of 0 or more, not "-.5"'],
+    [['--day', '--json'], /^--day is given without its value: "--json" follows it;.* --day=VALUE$/],
+  ])('%j say what is wrong in plain words', (args, message) => {
+    expect(() => parseCommand(args, { day: { type: 'string' } })).toThrow(message)
+  })
+
   it('take money as written, to the nano-dollar', () => {
     expect(nanoUsd('--budget', '2')).toBe(2_000_000_000)
     expect(nanoUsd('--budget', '0.1')).toBe(100_000_000)

@@ -54,20 +54,40 @@ export function parseCommand(
     allowPositionals: true,
     strict: true,
   })
-  const missing = names.filter((name) => !name.endsWith('?'))[positionals.length]
-  if (missing !== undefined) throw new BadArguments(`${missing} is missing`)
+  const needed = names.filter((name) => !name.endsWith('?'))
+  if (positionals.length < needed.length) throw missing(needed, positionals)
   if (positionals.length > names.length)
     throw new BadArguments(`unexpected argument ${JSON.stringify(positionals[names.length])}`)
   return { values, positionals, dataDir: dataDirOf(values.data as string | undefined), json: values.json === true }
+}
+
+const shapes: Readonly<Record<string, RegExp>> = { 'P-n': /^P-\d+$/, rN: /^r\d+$/ }
+
+/** The first of `needed` that is not given; where the last given one is plainly the next, the one before it. */
+export function missing(needed: readonly string[], given: readonly string[]): BadArguments {
+  const next = needed[given.length] ?? ''
+  const last = given.at(-1)
+  const isNext = last !== undefined && shapes[next]?.test(last)
+  return new BadArguments(isNext ? `${needed[given.length - 1]} is missing before ${last}` : `${next} is missing`)
 }
 
 function parse(config: ParseArgsConfig): { values: { readonly [option: string]: unknown }; positionals: string[] } {
   try {
     return parseArgs(config)
   } catch (error) {
+    const { message } = error as Error
+    // Of a value that looks like an option Node says only that it is ambiguous.
+    const option = /^Option '(--[\w-]+)' argument is ambiguous/.exec(message)?.[1]
+    if (option !== undefined) throw new BadArguments(startsWithDash(option, config.args ?? []))
     // Node's message goes on about `--`, which helps nobody here.
-    throw new BadArguments((error as Error).message.split('. To specify')[0] ?? '')
+    throw new BadArguments(message.split('. To specify')[0] ?? '')
   }
+}
+
+function startsWithDash(option: string, args: readonly string[]): string {
+  const value = args.find((each, index) => each.startsWith('-') && args[index - 1] === option) ?? ''
+  if (/^-[\d.]/.test(value)) return `${option} takes an amount of 0 or more, not ${JSON.stringify(value)}`
+  return `${option} is given without its value: ${JSON.stringify(value)} follows it; a value that starts with a dash is written ${option}=VALUE`
 }
 
 /** @throws BadArguments unless `text` is a whole number of at least `least`. */

@@ -1,7 +1,7 @@
 import type { ProposalDetail, ProposalSummary } from '../../kernel/wire/operator.ts'
 import { hint } from '../command-name.ts'
 import type { Desk } from '../host-client.ts'
-import { BadArguments, type Command, Ended, type ExitCode, exitCode, parseCommand } from './command.ts'
+import { BadArguments, type Command, Ended, type ExitCode, exitCode, missing, parseCommand } from './command.ts'
 import { type OpenDesk, openDesk } from './desk.ts'
 import { inert, inertLines, say, sayJson, short, table, time } from './text.ts'
 import { readTree } from './tree.ts'
@@ -51,7 +51,7 @@ export const proposals: Command = {
     const options = { agent: { type: 'string' }, all: { type: 'boolean' } } as const
     const { values, positionals, dataDir, json } = parseCommand(args, options, ['AGENT?', 'P-n?'])
     const [agent, proposal] = positionals
-    if (agent !== undefined && proposal === undefined) throw new BadArguments('P-n is missing')
+    if (agent !== undefined && proposal === undefined) throw missing(['AGENT', 'P-n'], positionals)
     return withDesk(dataDir, async ({ desk }) => {
       if (agent !== undefined && proposal !== undefined) {
         const detail = await desk.proposals.get({ agent, proposal })
