@@ -31,10 +31,10 @@ describe.each(apis)('by %s, a provider', (api) => {
       'refuses the key',
       401,
       { code: 'invalid_api_key', message: 'bad key' },
-      'unavailable',
+      'forbidden',
       'check the key in the environment variable THE_KEY',
     ],
-    ['wants money', 402, { code: 'insufficient_credits', message: 'top up' }, 'unavailable', 'top the account up'],
+    ['wants money', 402, { code: 'insufficient_credits', message: 'top up' }, 'forbidden', 'top the account up'],
     ['has no quota left', 429, { code: 'insufficient_quota', message: 'quota' }, 'unavailable', 'quota'],
     [
       'finds the prompt too long',

@@ -1,4 +1,5 @@
 import { KernelError } from '../errors.ts'
+import type { ModelChoice } from '../wire/events.ts'
 import type { Account, Amount, BudgetState, ModelPrice } from './models.ts'
 import { pricesAt } from './usage.ts'
 
@@ -121,6 +122,31 @@ function add(account: Account, { tokens, nanoUsd }: Amount, sign: 1 | -1): void 
   account.reservedNanoUsd += sign * nanoUsd
 }
 
+type Limited = Pick<Account, 'of' | 'limitNanoUsd'>
+
+/** What would hold every call back; null: no limit is in USD. */
+function lacksPrice(accounts: readonly Limited[], price: ModelPrice | null, reason: string | null): string | null {
+  const limited = accounts.find(({ limitNanoUsd }) => limitNanoUsd !== null)
+  if (limited === undefined) return null
+  return `The budget of ${limited.of} is in USD, but ${reason ?? `${price?.source ?? 'the price table'} has no full price`}`
+}
+
+/** As `reserve` would find it at the first call. @throws KernelError `invalid` */
+export function requirePrice(
+  accounts: readonly Limited[],
+  { name, baseUrl }: Pick<ModelChoice, 'name' | 'baseUrl'>,
+  price: ModelPrice | null,
+  reason: string | null,
+): void {
+  if (price !== null && price.uncached !== null && price.output !== null) return
+  const lacking = lacksPrice(accounts, price, reason)
+  if (lacking === null) return
+  throw new KernelError(
+    'invalid',
+    `${lacking}. Give it a price: exodesk price ${name} --base-url ${baseUrl} --input USD --output USD (per million tokens), or limit tokens instead of USD: --budget-tokens N for the task, exodesk budget --help for the others`,
+  )
+}
+
 interface Cost {
   promptNanoUsd: number
   perOutputToken: number
@@ -137,13 +163,9 @@ function costs(
 ): Cost | null {
   const prices = price === null ? null : pricesAt(price, promptTokens)
   if (prices === null || prices.uncached === null || prices.output === null) {
-    const limited = accounts.find(({ limitNanoUsd }) => limitNanoUsd !== null)
-    if (limited === undefined) return null
-    const why = reason ?? `${price?.source ?? 'the price table'} has no full price`
-    throw new KernelError(
-      'unavailable',
-      `The budget of ${limited.of} is in USD, but ${why}: set a price or use a token budget: exodesk price --help`,
-    )
+    const lacking = lacksPrice(accounts, price, reason)
+    if (lacking === null) return null
+    throw new KernelError('unavailable', `${lacking}: set a price or use a token budget: exodesk price --help`)
   }
   const promptNanoUsd = Math.ceil(promptTokens * Math.max(prices.uncached, prices.cacheWrite ?? 0))
   const perOutputToken = prices.output

@@ -52,16 +52,19 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
 }
 
-/** A provider's failure as the executor and the operator are told it; `message` is redacted by the caller. */
+/**
+ * A provider's failure as the executor and the operator are told it; `message` is redacted by the caller. What only the
+ * operator can mend is not `unavailable`: a policy tries that again.
+ */
 export function failureOf(error: UpstreamError, model: ModelChoice): KernelError {
   const status = error.httpStatus
   const said = error.message
   if (status === 402)
-    return new KernelError('unavailable', `${hostOf(model)} wants credit (${said}): top the account up.`)
+    return new KernelError('forbidden', `${hostOf(model)} wants credit (${said}): top the account up.`)
   if (status === 401 || status === 403) {
     const kept = keptKey(model)
     const what = kept === null ? 'it may need a key' : `check the key in ${kept}`
-    return new KernelError('unavailable', `${hostOf(model)} refused the call (${said}): ${what}.`)
+    return new KernelError('forbidden', `${hostOf(model)} refused the call (${said}): ${what}.`)
   }
   if (status === 404)
     return new KernelError('not-found', `${hostOf(model)} does not know '${model.name}' or has no such API (${said}).`)

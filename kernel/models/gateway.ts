@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { KernelError } from '../errors.ts'
 import type { PartialAnswer } from './answer.ts'
 import { type AttemptEnd, type AttemptLimits, runAttempt } from './attempt.ts'
-import { type Budgets, createBudgets, type Reservation } from './budgets.ts'
+import { type Budgets, createBudgets, type Reservation, requirePrice } from './budgets.ts'
 import type { ModelCards } from './cards.ts'
 import { endpointOf, failureOf, type ModelKeys } from './endpoint.ts'
 import { createLedger } from './ledger.ts'
@@ -55,6 +55,21 @@ export function createGateway(options: GatewayOptions): Gateway {
     budget: budgets.state,
     raiseBudget: budgets.raise,
     closeBudget: budgets.close,
+    async requirePrice(agent, model, limitNanoUsd) {
+      const shared =
+        agent === null
+          ? ((await options.shared?.list()) ?? [])
+              .filter(({ scope }) => scope === 'day')
+              .map((day) => ({ ...day, of: 'the day' }))
+          : ((await options.shared?.accountsOf(agent)) ?? [])
+      const { price, ...unpriced } = options.prices.price(model, options.clock.now())
+      requirePrice(
+        [{ of: 'the task', limitNanoUsd }, ...shared],
+        model,
+        price,
+        'reason' in unpriced ? unpriced.reason : null,
+      )
+    },
     whenRoom: async (task, agent, signal) =>
       options.shared?.whenRoom(agent, budgets.refused(task) ?? { nanoUsd: 0, tokens: 0 }, signal),
     describe(model) {

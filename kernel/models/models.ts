@@ -165,6 +165,11 @@ export interface Gateway {
   ): void
   budget(task: string): BudgetState | null
   raiseBudget(task: string, limits: Pick<BudgetState, 'limitNanoUsd' | 'limitTokens'>): void
+  /**
+   * Whether calls of this model could be let through under the budgets in USD: the task's own limit, and those shared.
+   * @param agent null: one that is to be made. @throws KernelError `invalid` where one of them is in USD and no price of the model is known.
+   */
+  requirePrice(agent: string | null, model: ModelChoice, limitNanoUsd: number | null): Promise<void>
   closeBudget(task: string): void
   /**
    * Resolves when the budgets that this agent shares with others have room for what the task was last refused, or when

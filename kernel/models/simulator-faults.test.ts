@@ -100,8 +100,8 @@ describe.each<Api>(['responses', 'chat'])('a service over %s', (api) => {
   })
 
   it.each([
-    ['[F18]', '401', 'unavailable', 1, /Incorrect API key/],
-    ['[F18]', '401-echo', 'unavailable', 1, /Incorrect API key/],
+    ['[F18]', '401', 'forbidden', 1, /Incorrect API key/],
+    ['[F18]', '401-echo', 'forbidden', 1, /Incorrect API key/],
     ['[M8] [F17]', '429', 'unavailable', 2, /Rate limit/],
     ['[M8] [F17]', '429-after-1', 'unavailable', 2, /Rate limit/],
     ['[M8] [F17]', '429-after-date', 'unavailable', 2, /Rate limit/],

@@ -169,10 +169,13 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     ] as const)
       if (budget === 0)
         throw new KernelError('invalid', `a budget of 0 ${name} lets no call through: give more, or leave it out`)
+    // Those of the simulator have theirs from its cards, once it runs.
+    const isNew = (await parts.guardian.active(agent)) === null
+    if (!model.simulated) await parts.gateway.requirePrice(isNew ? null : agent, model, request.budgetNanoUsd ?? null)
     if (approve === 'all' && !model.simulated && request.unattended !== true) {
       throw new KernelError('forbidden', 'approving every proposal unread with a real model needs --unattended')
     }
-    if ((await parts.guardian.active(agent)) === null) await parts.guardian.createAgent(agent, await parts.seed())
+    if (isNew) await parts.guardian.createAgent(agent, await parts.seed())
     const created: EventData<'task.created'> = {
       title: pack.name,
       pack: pack.dir,
