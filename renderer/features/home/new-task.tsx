@@ -116,6 +116,15 @@ export function NewTask({ status, onClose, onStarted }: Props) {
                 onChange={(event) => setBaseUrl(event.target.value)}
               />
             </Field>
+            <Field name="API">
+              <select className="field" name="api" aria-describedby="new-task-api-hint">
+                <option value="responses">Responses</option>
+                <option value="chat">Chat Completions</option>
+              </select>
+            </Field>
+            <p id="new-task-api-hint" className="muted new-task-hint">
+              Chat Completions is for servers that speak it alone: OpenRouter, Ollama, vLLM, llama.cpp, LM Studio.
+            </p>
             <Field name="Key">
               <span className="new-task-key">
                 <select className="field" name="credential" key={fitting.map((key) => key.name).join()}>
@@ -149,6 +158,16 @@ export function NewTask({ status, onClose, onStarted }: Props) {
             type="number"
             min="0.01"
             step="0.01"
+            placeholder="default: the task's own"
+          />
+        </Field>
+        <Field name="Budget, tokens">
+          <input
+            className="field"
+            name="budgetTokens"
+            type="number"
+            min="1"
+            step="1"
             placeholder="default: the task's own"
           />
         </Field>
@@ -193,7 +212,8 @@ function Field({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-function requestOf(form: FormData, endpoints: PackRow['endpoints']): RunRequest {
+/** What is left empty is left out. */
+export function requestOf(form: FormData, endpoints: PackRow['endpoints']): RunRequest {
   const text = (name: string) => String(form.get(name) ?? '').trim()
   const listed = text('listed')
   const request: RunRequest = { pack: text('pack'), propose: form.get('propose') !== null }
@@ -205,10 +225,12 @@ function requestOf(form: FormData, endpoints: PackRow['endpoints']): RunRequest 
   if (listed === 'other') {
     request.model = text('model')
     request.baseUrl = text('baseUrl')
+    request.api = text('api') === 'chat' ? 'chat' : 'responses'
     if (text('keyEnv')) request.keyEnv = text('keyEnv')
     else if (text('credential')) request.credential = text('credential')
   }
   if (text('budget')) request.budgetNanoUsd = Math.round(Number(text('budget')) * 1e9)
+  if (text('budgetTokens')) request.budgetTokens = Number(text('budgetTokens'))
   if (text('maxSteps')) request.maxSteps = Number(text('maxSteps'))
   if (text('seed')) request.seed = Number(text('seed'))
   return request
