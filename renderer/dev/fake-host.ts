@@ -92,7 +92,12 @@ export function fakeHost(world: FakeWorld) {
       ]),
     },
     budgets: {
-      get: os.budgets.get.handler(() => []),
+      get: os.budgets.get.handler(() => [
+        {
+          ...{ scope: 'day' as const, agent: null, limitNanoUsd: 5e9, limitTokens: null, spentTokens: 0 },
+          spentNanoUsd: taskOf().totals.costNanoUsd ?? 0,
+        },
+      ]),
       set: os.budgets.set.handler(({ input }) =>
         marked('budget.set', { scope: 'day', agent: input.agent, nanoUsd: input.nanoUsd ?? null, tokens: null }),
       ),

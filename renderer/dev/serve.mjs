@@ -24,7 +24,7 @@ if (flags.includes('notices'))
     {
       id: 'task.T-1.endpoint',
       severity: 'warning',
-      text: 'The model at 127.0.0.1:8000 does not answer. The task waits and goes on by itself; the next try is in 60 s.',
+      text: 'T-1 is paused: 127.0.0.1:8000 does not answer. It is tried again by itself, at the latest after 5 min',
       fix: null,
       task: 'T-1',
     },

@@ -67,6 +67,15 @@ export function useStatus() {
   return useQuery({ queryKey: ['status'], queryFn: () => desk.host.status() })
 }
 
+/** The day's budget; what counts against it is what today's priced calls cost. */
+export function useDayBudget() {
+  const desk = useDesk()
+  return useQuery({
+    queryKey: ['status', 'budgets'],
+    queryFn: async () => (await desk.budgets.get()).find((each) => each.scope === 'day') ?? null,
+  })
+}
+
 export function useTasks() {
   const desk = useDesk()
   return useQuery({ queryKey: ['tasks', 'all'], queryFn: () => desk.tasks.list() })

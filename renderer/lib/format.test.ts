@@ -1,5 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { ago, amount, costPerUnit, duration, money, share, signed, tokens } from './format.ts'
+import { ago, amount, costPerUnit, duration, money, share, signed, today, tokens } from './format.ts'
+
+describe('today', () => {
+  const day = (limitNanoUsd: number | null, spentNanoUsd: number) => ({ limitNanoUsd, spentNanoUsd })
+  it.each([
+    [110_000_000, undefined, '$0.11 today'],
+    [110_000_000, day(null, 90_000_000), '$0.11 today'],
+    [110_000_000, day(500_000_000, 110_000_000), '$0.11 of $0.50 today'],
+    [0, day(0, 0), '$0.00 of $0.00 today'],
+    [null, undefined, '— today + calls without a price'],
+    [null, day(null, 280_000_000), '$0.28 today + calls without a price'],
+    [null, day(500_000_000, 280_000_000), '$0.28 of $0.50 today + calls without a price'],
+  ])('of %j with the day %j is %s', (total, budget, text) => expect(today(total, budget)).toBe(text))
+})
 
 describe('money', () => {
   it.each([

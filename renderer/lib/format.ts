@@ -17,6 +17,21 @@ export function money(nanoUsd: number | null | undefined): string {
   return `${sign}$${size.toFixed(decimals)}`
 }
 
+/**
+ * What was spent today, with the day's limit where one is set. A null total means that some calls have no price: then the
+ * figure is that of all others, and says so.
+ */
+export function today(
+  totalNanoUsd: number | null,
+  day: { limitNanoUsd: number | null; spentNanoUsd: number } | null | undefined,
+): string {
+  const limit = day?.limitNanoUsd ?? null
+  // Against a limit counts what the kernel counts.
+  const spent = limit === null && totalNanoUsd !== null ? totalNanoUsd : day?.spentNanoUsd
+  const of = limit === null ? '' : ` of ${money(limit)}`
+  return `${money(spent ?? totalNanoUsd)}${of} today${totalNanoUsd === null ? ' + calls without a price' : ''}`
+}
+
 /** `873`, `12.3k`, `1.2M`. */
 export function tokens(count: number | null | undefined): string {
   if (count === null || count === undefined) return unknown

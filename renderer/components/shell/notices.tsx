@@ -31,6 +31,11 @@ export function Notices({ notices }: { notices: readonly Notice[] }) {
   )
 }
 
+/** The text without the name that it begins with: the link before it is that name. */
+export function withoutName(text: string, name: string): string {
+  return text.startsWith(`${name} `) ? text.slice(name.length + 1) : text
+}
+
 function Row({ notice }: { notice: Notice }) {
   const { icon, tone, word } = marks[notice.severity]
   return (
@@ -40,8 +45,12 @@ function Row({ notice }: { notice: Notice }) {
       </span>
       <span className="sr">{word}: </span>
       <span className="notice-text">
-        {notice.task !== null && <a href={hrefOf({ screen: 'live', task: notice.task })}>{notice.task}</a>}{' '}
-        <InertText text={notice.text} />
+        {notice.task !== null && (
+          <>
+            <a href={hrefOf({ screen: 'live', task: notice.task })}>{notice.task}</a>{' '}
+          </>
+        )}
+        <InertText text={notice.task === null ? notice.text : withoutName(notice.text, notice.task)} />
         {notice.fix !== null && (
           <span className="muted">
             {' '}

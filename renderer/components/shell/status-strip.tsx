@@ -1,5 +1,5 @@
-import { useAgents, useConnectionState, useStatus } from '../../lib/desk.tsx'
-import { money, share } from '../../lib/format.ts'
+import { useAgents, useConnectionState, useDayBudget, useStatus } from '../../lib/desk.tsx'
+import { share, today } from '../../lib/format.ts'
 import { hrefOf } from '../../lib/route.ts'
 import { setTheme, useTheme } from '../../lib/theme.ts'
 import { TimeAgo } from '../time.tsx'
@@ -11,6 +11,7 @@ const nextTheme = { system: 'light', light: 'dark', dark: 'system' } as const
 export function StatusStrip() {
   const status = useStatus().data
   const agents = useAgents().data
+  const day = useDayBudget().data
   const connection = useConnectionState()
   const theme = useTheme()
   return (
@@ -33,7 +34,8 @@ export function StatusStrip() {
             {status.decisions} {status.decisions === 1 ? 'decision' : 'decisions'}
           </a>
           <a href={hrefOf({ screen: 'live', task: null })}>
-            {money(status.todayNanoUsd)} today{status.todaySimulated && ' (simulated)'}
+            {today(status.todayNanoUsd, day)}
+            {status.todaySimulated && ' (simulated)'}
           </a>
           <a href={hrefOf({ screen: 'live', task: null })}>cached {share(status.cachedShare)}</a>
           <a href={hrefOf({ screen: 'home' })} className={status.sandbox.available ? undefined : 'tone-bad'}>
