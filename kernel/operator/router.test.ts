@@ -219,6 +219,20 @@ describe('what goes wrong inside', () => {
     }
   })
 
+  it('names commands in the reason of a task as they are typed', async () => {
+    const state = await desk.tasks.get({ task })
+    const reasons = ['Go on with: exodesk resume T-1', null]
+    const tasks = {
+      list: async () => reasons.map((reason) => ({ ...state, reason })),
+      get: async () => ({ ...state, reason: reasons[0] }),
+    }
+    const hint = (text: string) => text.replace('exodesk resume', 'npm run -s exodesk -- resume')
+    const typed = clientOf(createRouter({ tasks, hint } as unknown as OperatorParts))
+    const told = 'Go on with: npm run -s exodesk -- resume T-1'
+    expect((await typed.tasks.list()).map(({ reason }) => reason)).toEqual([told, null])
+    expect((await typed.tasks.get({ task })).reason).toBe(told)
+  })
+
   it('has an answer for every procedure of the contract', () => {
     const names = (tree: object): string[] =>
       Object.entries(tree).flatMap(([key, value]) =>

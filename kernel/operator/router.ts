@@ -13,6 +13,7 @@ import {
   type HostStatus,
   operatorContract,
   type PackRow,
+  type TaskSummary,
 } from '../wire/operator.ts'
 import type { createBudgetDesk } from './budgets.ts'
 import type { createCredentials } from './credentials.ts'
@@ -82,6 +83,9 @@ export function createRouter(parts: OperatorParts) {
       }),
     )
   }
+
+  /** With the commands that its reason names as they are typed here. */
+  const hinted = (task: TaskSummary): TaskSummary => ({ ...task, reason: task.reason && hint(task.reason) })
 
   return os.router({
     host: {
@@ -160,8 +164,8 @@ export function createRouter(parts: OperatorParts) {
       }),
     },
     tasks: {
-      list: os.tasks.list.handler(() => tasks.list()),
-      get: os.tasks.get.handler(({ input }) => tasks.get(input.task)),
+      list: os.tasks.list.handler(async () => (await tasks.list()).map(hinted)),
+      get: os.tasks.get.handler(async ({ input }) => hinted(await tasks.get(input.task))),
       run: os.tasks.run.handler(({ input }) => tasks.run(input)),
       pause: os.tasks.pause.handler(({ input }) => tasks.pause(input.task, 'operator', 'paused by the operator')),
       resume: os.tasks.resume.handler(({ input }) => tasks.resume(input.task)),
