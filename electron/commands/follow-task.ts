@@ -44,7 +44,8 @@ export async function followTask(open: OpenDesk, followed: Followed): Promise<Ex
         )
       }),
     ])
-    const last = await desk.tasks.get({ task })
+    // The event comes before the state that it leads to.
+    const last = (await untilStill(desk, task, ending.signal)) ?? (await desk.tasks.get({ task }))
     const result = await runResult(desk, last, followed.seq)
     if (json) sayJson(result)
     else for (const line of resultLines(result, last)) say(line)
@@ -87,10 +88,14 @@ async function showUntilFinished(
   }
 }
 
-/** It has finished, or the kernel keeps it paused for something that only the operator can mend: a script must not wait for that. */
-function isOver({ kind, data }: EventRow): boolean {
+/**
+ * It has finished, or the kernel keeps it paused for something that only the operator can mend: a script must not wait for
+ * that. An endpoint and a budget are waited for, as the kernel does.
+ */
+export function isOver({ kind, data }: Pick<EventRow, 'kind' | 'data'>): boolean {
   if (kind === 'task.finished') return true
-  return kind === 'task.paused' && data.by === 'kernel' && data.cause !== undefined && data.cause !== 'endpoint'
+  if (kind !== 'task.paused' || data.by !== 'kernel' || data.cause === undefined) return false
+  return data.cause !== 'endpoint' && data.cause !== 'budget'
 }
 
 /** A task that could not be opened (no box, no endpoint) is left for a later start: no event says so. */

@@ -105,7 +105,8 @@ export function resultLines(result: RunResult, task: TaskSummary): string[] {
     dollars(result.costNanoUsd, simulated),
   ].filter((part) => part !== null)
   return [
-    `${result.task} ${result.outcome}${task.reason === null ? '' : `: ${task.reason}`}`,
+    // Why it is paused was said when it was.
+    `${result.task} ${result.outcome}${task.reason === null || result.outcome === 'paused' ? '' : `: ${task.reason}`}`,
     `  ${figures.join(' · ')}`,
     `  proposals: ${proposals.made} made, ${proposals.approved} approved, ${proposals.rejected} rejected, ${proposals.failedChecks} failed checks; ${result.rollbacks} rolled back`,
     ...result.byActivation.map(

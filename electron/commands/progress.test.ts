@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventData, EventKind } from '../../kernel/wire/events.ts'
 import type { EventRow } from '../../kernel/wire/operator.ts'
+import { isOver } from './follow-task.ts'
 import { Progress } from './progress.ts'
 import { dollars, inert, inertLines, table } from './text.ts'
 
@@ -54,6 +55,21 @@ describe('progress of a run', () => {
     expect(line({ budget: 'time', limit: 60_000, used: 60_400 })).toBe(
       'T-1 has reached its limit in time: 60 s of 60 s',
     )
+  })
+
+  it('tells of a pause once, and until when it lasts where it ends by itself; only another one ends the following', () => {
+    const paused = (cause: EventData<'task.paused'>['cause'], reason: string) => {
+      const found = event('task.paused', { by: 'kernel', cause, reason } as EventData<'task.paused'>)
+      return { line: new Progress('a', () => 0).line(found), isOver: isOver(found) }
+    }
+    const day = paused('budget', 'of the budget of the day, 300 tokens, 290 tokens are spent')
+    expect(day).toEqual({ line: expect.stringMatching(/T-1 is paused: .*\n.*midnight .*budget --day/), isOver: false })
+    const agent = paused('budget', 'of the budget of agent a and its forks, 300 tokens, 290 tokens are spent')
+    expect(agent).toEqual({ line: expect.stringMatching(/once the budget is raised: .*--agent a /), isOver: false })
+    expect(agent.line).not.toContain('midnight')
+    expect(paused('endpoint', 'm')).toEqual({ line: expect.stringContaining('answers again'), isOver: false })
+    for (const cause of ['model', 'world', 'safe-mode'] as const)
+      expect(paused(cause, 'why')).toEqual({ line: 'T-1 is paused: why', isOver: true })
   })
 
   it('shows words of the agent in quotes and without anything that a terminal acts on', () => {

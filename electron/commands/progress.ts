@@ -93,7 +93,8 @@ function is<K extends EventKind>(event: EventRow, kind: K): event is EventRow & 
 function tell(event: EventRow, agent: string): string | null {
   const task = event.task ?? ''
   if (is(event, 'task.started')) return `${task} runs.`
-  if (is(event, 'task.paused') && event.data.by === 'kernel') return `${task} is paused: ${inert(event.data.reason)}`
+  if (is(event, 'task.paused') && event.data.by === 'kernel')
+    return `${task} is paused: ${inert(event.data.reason)}${waitsUntil(event.data, agent)}`
   if (is(event, 'task.paused')) return `${task} pauses at the next safe point: ${inert(event.data.reason)}`
   if (is(event, 'task.resumed')) return `${task} goes on.`
   if (is(event, 'task.asked'))
@@ -115,6 +116,15 @@ function tell(event: EventRow, agent: string): string | null {
     return `after ${event.data.crashes} failures the kernel falls back to ${event.data.to}: ${inert(event.data.reason)}`
   if (is(event, 'executor.hung')) return `the executor hung (no ${event.data.watchdog} for ${event.data.afterMs} ms)`
   return tellPolicy(event, agent)
+}
+
+/** Of a pause that ends by itself: when. */
+function waitsUntil({ cause, reason }: EventData<'task.paused'>, agent: string): string {
+  if (cause === 'endpoint') return '\n  it waits, and goes on by itself once the endpoint answers again'
+  if (cause !== 'budget') return ''
+  return /\bbudget of the day\b/.test(reason)
+    ? `\n  ${hint('it waits, and goes on by itself at midnight (local time), or once the budget is raised: exodesk budget --day USD (--day-tokens N)')}`
+    : `\n  ${hint(`it waits, and goes on by itself once the budget is raised: exodesk budget --agent ${agent} --usd USD (--tokens N)`)}`
 }
 
 function tellPolicy(event: EventRow, agent: string): string | null {
