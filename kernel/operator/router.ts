@@ -13,7 +13,6 @@ import {
   type HostStatus,
   operatorContract,
   type PackRow,
-  type TaskSummary,
 } from '../wire/operator.ts'
 import type { createBudgetDesk } from './budgets.ts'
 import type { createCredentials } from './credentials.ts'
@@ -85,7 +84,10 @@ export function createRouter(parts: OperatorParts) {
   }
 
   /** With the commands that its reason names as they are typed here. */
-  const hinted = (task: TaskSummary): TaskSummary => ({ ...task, reason: task.reason && hint(task.reason) })
+  const hinted = <T extends { reason: string | null }>(task: T): T => ({
+    ...task,
+    reason: task.reason && hint(task.reason),
+  })
 
   return os.router({
     host: {
