@@ -113,7 +113,10 @@ function packPath(pack: string): string {
 /** A host opened here takes up whatever was not over: said, so that nobody wonders who else works. */
 async function tellWhatGoesOn({ desk, isOwn }: OpenDesk): Promise<void> {
   if (!isOwn) return note('A running Exodesk holds the data directory: the task is submitted to it.')
-  const open = (await desk.tasks.list()).filter((task) => task.state !== 'finished' && task.state !== 'paused')
+  const open = (await desk.tasks.list()).filter(
+    // One that starts with a reason was paused, and will be when it is open.
+    ({ state, reason }) => state !== 'finished' && state !== 'paused' && (state !== 'starting' || reason === null),
+  )
   if (open.length > 0)
     note(`Not over from before, and going on too: ${open.map((task) => `${task.task} (${task.agent})`).join(', ')}`)
 }

@@ -142,6 +142,51 @@ describe('an endpoint that does not answer', () => {
     expect(noticeIds()).toEqual([])
   })
 
+  it.each([
+    ['unlocked', false],
+    ['still locked at the resume', true],
+  ])('stays so over a restart with its reason, also where the key is locked by then: %s', async (_, isLocked) => {
+    bench = await openRunBench(failing(401, 2))
+    await bench.run()
+    await untilState('paused')
+    const { reason } = await bench.tasks.get('T-1')
+    const locked = new KernelError('unavailable', 'the keys are locked')
+    bench.modelError = locked
+    await bench.restart()
+    await untilState('paused')
+    await expect.poll(noticeIds, { interval: 5 }).toEqual(['task.held.T-1'])
+    expect(await bench.tasks.get('T-1')).toMatchObject({ state: 'paused', reason })
+    expect(reason).toContain('HTTP 401')
+    expect(await bench.events(['task.resumed'])).toEqual([])
+    if (!isLocked) bench.modelError = null
+    await bench.tasks.resume('T-1')
+    await untilState(isLocked ? 'interrupted' : 'running')
+    expect(noticeIds()).toEqual([])
+    if (!isLocked) return
+    // Now the lock is what it waits for.
+    expect(await bench.tasks.get('T-1')).toMatchObject({ reason: 'the keys are locked' })
+    bench.modelError = null
+    await bench.tasks.resume('T-1')
+    await untilState('running')
+  })
+
+  it('stays paused by the operator over a restart that lacks its key, and a quit or a stop ends the wait', async () => {
+    bench = await openRunBench(untilAsked)
+    await bench.run()
+    await bench.until('turn.started')
+    await bench.tasks.pause('T-1', 'operator', 'for tonight')
+    await untilState('paused')
+    bench.modelError = new KernelError('unavailable', 'the keys are locked')
+    for (let starts = 0; starts < 2; starts += 1) {
+      await bench.restart()
+      await untilState('paused')
+      expect(await bench.tasks.get('T-1')).toMatchObject({ state: 'paused', reason: 'for tonight' })
+    }
+    expect(bench.generations).toHaveLength(1)
+    await bench.tasks.stop('T-1')
+    expect(await bench.tasks.ended('T-1')).toMatchObject({ outcome: 'stopped' })
+  })
+
   it('leaves the last word to the operator: a pause that overtakes a resume stands', async () => {
     bench = await openRunBench(failing(401, 2))
     await bench.run()
@@ -187,8 +232,16 @@ describe('a world that will not come back', () => {
     await bench.tasks.resume('T-1')
     await expect.poll(async () => (await paused()).length, { interval: 5 }).toBe(2)
     await untilState('paused')
+    // Also over a restart at which it does not come.
+    const open = vi.spyOn(Meter.prototype, 'open').mockRejectedValueOnce(lost)
+    await bench.restart()
+    await untilState('paused')
+    expect(open).toHaveBeenCalledTimes(1)
+    expect(await bench.tasks.get('T-1')).toMatchObject({ reason: expect.stringContaining('no ink') })
+    expect(noticeIds()).toEqual(['task.held.T-1'])
     await bench.tasks.resume('T-1')
     await bench.until('note.added')
+    open.mockRestore()
     expect(await bench.events(['task.finished'])).toEqual([])
     measure.mockRestore()
   })

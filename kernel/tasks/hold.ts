@@ -7,6 +7,11 @@ export interface Hold {
   reason: string
 }
 
+/** Whether such a pause ends without the operator. Safe mode, a key, a world and a pause of the operator's do not. */
+export function resumesByItself(cause: EventData<'task.paused'>['cause']): boolean {
+  return cause === 'endpoint' || cause === 'budget'
+}
+
 const firstMs = 5_000
 const mostMs = 300_000
 

@@ -62,6 +62,8 @@ export class Meter {
     this.progress = state.progress
     this.accepted = state.accepted
     if (pack.world === null) return
+    // Opened again after a world that did not answer: two would write to one journal.
+    await this.#world?.close()
     this.#world = await this.#startWorld()
     await this.measure()
   }

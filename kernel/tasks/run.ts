@@ -10,10 +10,11 @@ import { FailedTurns } from './failed-turns.ts'
 import { taskFolders } from './folders.ts'
 import { afterEnd, afterFailedTurns, type Next, startActive, within } from './generations.ts'
 import { gradeFinal } from './grader.ts'
-import { Backoff, type Hold, holdNotice, holdNoticeId, Nap } from './hold.ts'
+import { Backoff, type Hold, holdNotice, holdNoticeId, Nap, resumesByItself } from './hold.ts'
 import { Meter } from './meter.ts'
 import { openRun } from './opening.ts'
 import type { Pack } from './pack.ts'
+import { leftOpen } from './recovery.ts'
 import { drainMs, type Over, quitMs, type RunParts, type RunSpec, type RunState } from './run-parts.ts'
 import { RunSandbox } from './task-sandbox.ts'
 
@@ -265,9 +266,9 @@ export class Run implements ActivationTarget {
     await Promise.resolve()
     let detach = () => {}
     try {
-      await this.#open()
-      detach = this.#parts.guardian.attach(this.agent, this)
-      const over = await this.#turns()
+      const isOpen = await this.#openWhenWanted()
+      if (isOpen) detach = this.#parts.guardian.attach(this.agent, this)
+      const over = isOpen ? await this.#turns() : null
       if (over === null) this.#leave(null)
       else await this.#finish(over)
     } catch (error) {
@@ -296,6 +297,35 @@ export class Run implements ActivationTarget {
     this.reason = reason
   }
 
+  /**
+   * A paused task that lacks something now (a key, its world) stays paused for its own reason; a resume looks again.
+   * False: the kernel closes first.
+   */
+  async #openWhenWanted(): Promise<boolean> {
+    for (;;) {
+      try {
+        await this.#open()
+        return true
+      } catch (error) {
+        const isWanting = error instanceof KernelError && error.code === 'unavailable'
+        if (!isWanting || !this.#isStarted || this.#isAsked) throw error
+        const { paused } = await leftOpen(this.#parts.history, this.agent, this.task)
+        if (paused === null || resumesByItself(paused.cause) || this.#isAsked) throw error
+        this.#keepPaused(paused)
+        this.state = 'paused'
+        while (this.#wanted === 'pause' && !this.#isQuitting) await this.#nap.sleep(null)
+        if (this.#wanted === 'stop') throw error
+        if (this.#isQuitting) return false
+      }
+    }
+  }
+
+  #keepPaused({ cause, reason }: EventData<'task.paused'>): void {
+    this.#wanted = 'pause'
+    this.reason = reason
+    if (cause !== undefined) this.#keepFor({ cause, reason })
+  }
+
   async #open(): Promise<void> {
     const opened = await openRun(this.#parts, this.#spec, this.#meter, this.#sandbox, {
       box: () => this.box(),
@@ -307,10 +337,7 @@ export class Run implements ActivationTarget {
     this.#model = opened.model
     this.#question = opened.question
     const { paused } = opened
-    if (paused === null || this.#wanted !== 'run') return
-    this.#wanted = 'pause'
-    this.reason = paused.reason
-    if (paused.cause !== undefined) this.#keepFor({ cause: paused.cause, reason: paused.reason })
+    if (paused !== null && this.#wanted === 'run') this.#keepPaused(paused)
   }
 
   /** Turns until the task is over; null: leave it as it is. */
