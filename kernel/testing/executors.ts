@@ -190,6 +190,7 @@ function scriptedGateway(calls: GatewayCall[], model: ScriptedModel): Gateway {
     budget: () => null,
     raiseBudget: () => undefined,
     closeBudget: () => undefined,
+    requirePrice: async () => undefined,
     whenRoom: async () => undefined,
     describe: () => ({ contextWindow: 100_000, maxOutputTokens: 4_000, cacheReadFactor: null }),
   }
