@@ -207,8 +207,14 @@ const cases = Object.entries(whole).flatMap(([name, mode]) =>
   passagesOf(name).map((nth) => ({ at: nth === 1 ? name : `${name}:${nth}`, mode })),
 )
 
+const all = [...cases, ...recovering.map((at) => ({ at, mode: 'run' as const }))]
+/** Of those that a whole task is run for, every third; `npm run test:crash` plays them all. */
+const played = isFull ? all : all.filter(({ at }, index) => index % 3 === 0 || at.startsWith('activation:before'))
+if (played.length < all.length)
+  process.stdout.write(`${all.length - played.length} of ${all.length} kills are left to npm run test:crash\n`)
+
 describe.skipIf(boxMissing)('a host killed', () => {
-  it.each([...cases, ...recovering.map((at) => ({ at, mode: 'run' as const }))])(
+  it.each(played)(
     '[F1] [F2] [F5] [F22] [F23] [C26] at $at ($mode) loses nothing, and goes on',
     async ({ at, mode }) => {
       const dataDir = mkdtempSync(join(tmpdir(), 'exodesk-matrix-'))
