@@ -13,7 +13,7 @@ const sabotages = [
   },
   {
     what: 'hangs at its third step',
-    edit: 'sed -i "s/^export const tool.*$/let runs = 0\\n&/; s/^  run: (args, kernel) =>$/  run: (args, kernel) => {\\n    runs += 1\\n    while (runs > 2) Math.random()\\n    return (/" /policy/tools/shell.ts && sed -i \'s/^    kernel.exec(args.command.*$/&/; s/: { timeoutMs: args.timeout_s \\* 1000 }),$/: { timeoutMs: args.timeout_s * 1000 }))\\n  },/\' /policy/tools/shell.ts',
+    edit: 'sed -i "s/^export const tool.*$/let runs = 0\\n&/; s/^  async run(args, kernel) {$/&\\n    runs += 1\\n    while (runs > 2) Math.random()/" /policy/tools/shell.ts',
   },
 ] as const
 

@@ -140,6 +140,7 @@ function openInput(bytes: Buffer): number {
 
 /** One output of a command, sent no further than the kernel has granted. */
 class Stream {
+  /** Resolves once nobody writes to it any more and all of it was sent. */
   readonly closed: Promise<void>
   bytes = 0
   readonly #source: Socket
@@ -147,6 +148,7 @@ class Stream {
   #credit: number
   #wanted: number
   #waiting: Buffer[] = []
+  #onSent: () => void = () => {}
 
   constructor(source: Socket, { credit, sentBytes }: Wanted, send: (part: Buffer) => void, onBytes: () => void) {
     this.#source = source
@@ -160,14 +162,19 @@ class Stream {
         this.#send(chunk)
       })
       source.on('error', () => {})
-      source.once('close', () => resolve())
+      source.once('close', () => {
+        this.#onSent = resolve
+        if (this.isDrained) resolve()
+      })
     })
   }
 
   grant(bytes: number): void {
     this.#credit += bytes
     for (const chunk of this.#waiting.splice(0)) this.#send(chunk)
-    if (this.isDrained) this.#source.resume()
+    if (!this.isDrained) return
+    this.#source.resume()
+    this.#onSent()
   }
 
   get isDrained(): boolean {
