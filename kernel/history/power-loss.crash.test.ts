@@ -1,6 +1,6 @@
 // A power loss at any moment: what a program wrote and synced is recorded, then played back up to a random point, where
 // every write since its sync may be there, be gone, or be torn. Whatever is left must open, verify, and hold all that was
-// acknowledged. EXODESK_FULL=1 plays 400 losses in place of 24.
+// acknowledged. EXODESK_FULL=1 plays 400 losses in place of 14.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { agent, openTestGuardian, policy } from '../testing/guardian.ts'
 import type { History } from './history.ts'
 import { openHistory } from './open.ts'
 
-const losses = process.env.EXODESK_FULL === '1' ? 400 : 24
+const losses = process.env.EXODESK_FULL === '1' ? 400 : 14
 if (straceMissing !== null) process.stdout.write(`skipped: power losses: ${straceMissing}\n`)
 
 let folder: string
@@ -46,7 +46,14 @@ async function lose(
   look: (dataDir: string, said: string, cut: number) => Promise<void>,
 ): Promise<void> {
   const random = seeded(20261130)
-  const cuts = Array.from({ length: count }, () => Math.floor(random() * (calls.length + 1))).sort((a, b) => a - b)
+  // Every other in the last third: a start writes much, and what matters comes after it. One at the very end.
+  const from = (n: number) => (n % 2 === 0 ? 0 : Math.floor((calls.length * 2) / 3))
+  const cuts = Array.from(
+    { length: count - 1 },
+    (_, n) => from(n) + Math.floor(random() * (calls.length + 1 - from(n))),
+  )
+  cuts.push(calls.length)
+  cuts.sort((a, b) => a - b)
   const disk = new Disk()
   let said = ''
   let at = 0
