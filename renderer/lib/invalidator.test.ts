@@ -60,6 +60,7 @@ describe('invalidation', () => {
       'credential.used',
       'export.written',
       'model.attempted',
+      'model.reserved',
       'note.added',
       'trial.closed',
       'trial.observed',

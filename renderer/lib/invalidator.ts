@@ -14,7 +14,7 @@ const topicsOf: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^agent\./, ['agents', 'revisions', 'proposals']],
   [/^executor\./, ['tasks', 'revisions', 'status']],
   [/^credential\.(sealed|removed)/, ['credentials', 'status', 'tasks']],
-  [/^(kernel|host|setting|price|rule|profile|payload|notice|credential|backup|blobs)\./, ['status', 'tasks']],
+  [/^(kernel|host|setting|price|rule|profile|payload|notice|backup|blobs)\./, ['status', 'tasks']],
 ]
 
 export function topicsOfKind(kind: string): readonly string[] {
