@@ -13,12 +13,21 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-/** As the thread that follows the log does, but now. */
-function indexAll(): void {
+/**
+ * As the thread that follows the log does, but now. That thread may put a new file in place of a damaged one at the same
+ * moment, under the feet of this connection: then once more.
+ */
+function indexAll(tries = 5): void {
   const [log, words] = [openForReading(join(test.dataDir, 'history.db')), openIndex(test.dataDir)]
-  while (indexBatch(log, words)) {}
-  log.close()
-  words.close()
+  try {
+    while (indexBatch(log, words)) {}
+  } catch (error) {
+    if (tries === 0 || !/malformed|disk I\/O/.test((error as Error).message)) throw error
+    indexAll(tries - 1)
+  } finally {
+    log.close()
+    words.close()
+  }
 }
 const note = (text: string, agent = 'a', task: string | null = null) =>
   ({ kind: 'note.added', data: { text }, actor: 'executor', agent, task }) as const
