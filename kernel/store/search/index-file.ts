@@ -13,14 +13,14 @@ export const wordTable = (part: number) => `words_${part}`
 export const partOf = (seq: number) => Math.floor((seq - 1) / partEvents)
 export const firstOf = (part: number) => part * partEvents + 1
 
-/** Opens or makes it. One that is damaged, or of another form, is replaced by an empty one. */
-export function openIndex(dataDir: string): Connection {
+/** Opens or makes it. One that is damaged, of another form, or of another log is replaced by an empty one. */
+export function openIndex(dataDir: string, log: Connection): Connection {
   const file = indexFile(dataDir)
   try {
-    return prepared(openPlain(file, 5_000))
+    return prepared(openPlain(file, 5_000), log)
   } catch {
     removeIndex(dataDir)
-    return prepared(openPlain(file, 5_000))
+    return prepared(openPlain(file, 5_000), log)
   }
 }
 
@@ -28,7 +28,7 @@ export function removeIndex(dataDir: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(indexFile(dataDir) + suffix, { force: true })
 }
 
-function prepared(db: Connection): Connection {
+function prepared(db: Connection, log: Connection): Connection {
   try {
     db.pragma('page_size = 8192')
     db.pragma('journal_mode = WAL')
@@ -50,6 +50,10 @@ function prepared(db: Connection): Connection {
         db.pragma(`user_version = ${format}`)
       })()
     } else if (found !== format) throw new Error(`search index of form ${found}`)
+    // Such as one that a backup was put in place of.
+    const hashOf = log.prepare('SELECT hash FROM events WHERE seq = ?').pluck()
+    const parts = db.prepare('SELECT up_to AS upTo, hash FROM parts').all() as { upTo: number; hash: string }[]
+    if (parts.some(({ upTo, hash }) => hashOf.get(upTo) !== hash)) throw new Error('search index of another log')
     return db
   } catch (error) {
     db.close()

@@ -20,7 +20,7 @@ export function index(port: MessagePort, { dataDir }: WorkerSetup): void {
     if (isClosed) return
     try {
       log ??= openForReading(join(dataDir, 'history.db'))
-      words ??= openIndex(dataDir)
+      words ??= openIndex(dataDir, log)
       isWorking = indexBatch(log, words)
     } catch (error) {
       // A search reads the log where the index does not reach; at the next wake it is tried again.
@@ -55,18 +55,7 @@ export function indexBatch(log: Connection, words: Connection): boolean {
 }
 
 function addBatch(log: Connection, words: Connection): { more: boolean; forgot: boolean } {
-  const parts = words.prepare('SELECT part, up_to AS upTo, hash FROM parts ORDER BY part').all() as {
-    part: number
-    upTo: number
-    hash: string
-  }[]
-  const hashOf = log.prepare('SELECT hash FROM events WHERE seq = ?').pluck()
-  if (parts.some(({ upTo, hash }) => hashOf.get(upTo) !== hash)) {
-    // Of another log, such as one that a backup was put in place of.
-    for (const { part } of parts) words.exec(`DROP TABLE ${wordTable(part)}`)
-    words.exec('DELETE FROM parts; DELETE FROM forgotten')
-    return { more: true, forgot: true }
-  }
+  const parts = words.prepare('SELECT part, up_to AS upTo FROM parts').all() as { part: number; upTo: number }[]
   const head = (log.prepare('SELECT max(seq) FROM events').pluck().get() as number | null) ?? 0
   const known = new Map(parts.map(({ part, upTo }) => [part, upTo]))
   // The newest first: that is what is searched first.
