@@ -68,6 +68,6 @@ export const channelLimits = {
   keptText: 16 * 1024,
   /** An answer leaves room in its frame. */
   answerBytes: 900_000,
-  /** Commands at once: each may hold two outputs of 16 MiB. */
+  /** Commands at once: each may hold two outputs of 8 MiB. */
   commands: 8,
 } as const

@@ -338,7 +338,7 @@ export interface SandboxExecParams {
   /** Default 120000, at most 3600000. */
   timeoutMs?: number
   stdin?: string
-  /** Cap of each of stdout and stderr in the answer, bytes; default 16384, at most 262144. All of it (to 16 MiB) is kept as a blob. */
+  /** Cap of each of stdout and stderr in the answer, bytes; default 16384, at most 262144. All of it (to 8 MiB) is kept as a blob. */
   outputBytes?: number
   /**
    * Answers at once with `job`; the command goes on after the turn, to its own time-out (default and most: 24 h), or until the task rests.

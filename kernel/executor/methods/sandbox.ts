@@ -9,7 +9,7 @@ import { channelLimits } from '../timings.ts'
 import { recorded } from './recorded.ts'
 import { countStored, hasRoom } from './stored.ts'
 
-const keptBytes = 16 * 1024 * 1024
+const keptBytes = 8 * 1024 * 1024
 const foregroundMaxMs = 3_600_000
 /** As the sandbox ends a command that writes without end. */
 const runawayBytes = 64 * 1024 * 1024

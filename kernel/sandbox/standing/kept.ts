@@ -1,6 +1,6 @@
 /**
  * The beginning of an output, up to a cap. One piece of memory that grows by doubling and is given
- * away as it is: two outputs of 16 MiB take 32 MiB, and no copy.
+ * away as it is: two outputs of 8 MiB take 16 MiB, and no copy.
  */
 export class KeptStart {
   #kept = Buffer.alloc(0)
