@@ -129,7 +129,7 @@ describe('the key', () => {
     upstream.answerWith(refusedWith(401, `bad Authorization: Bearer ${echoed.join(' and ')}`))
     const answer = await openGateway().call(aCall())
     const said = JSON.stringify([answer, attempts])
-    expect(answer.error).toMatchObject({ code: 'unavailable' })
+    expect(answer.error).toMatchObject({ code: 'forbidden' })
     expect(answer.error?.message).toContain('check the key in the environment variable THE_KEY')
     expect(said).toContain('[redacted key]')
     for (const form of echoed) expect(said).not.toContain(form)
