@@ -91,6 +91,17 @@ export function createViews(core: Core, review: Review) {
         onApprove: onApprove(agent, active),
         undo: `Roll back to r${active.activation}: one step, at any time.`,
         blocked: review.blocked(agent, proposal),
+        unresolved: [],
+        looked: [],
+        derivedFrom: null,
+        derivedTo: null,
+        predecessor: null,
+        comments: [],
+        category: null,
+        expiresAt: null,
+        deferredUntil: null,
+        triggers: [],
+        opinions: [],
       }
     },
 

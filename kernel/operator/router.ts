@@ -54,6 +54,11 @@ const statusOf: Record<string, number> = {
   internal: 500,
 }
 
+// Until its mechanism is composed.
+const later = (): never => {
+  throw new KernelError('unavailable', 'not built yet')
+}
+
 /** A KernelError as the contract's error: its code and text, never more than `publicError` lets out. */
 function toOrpc(error: unknown, hint: (text: string) => string): never {
   if (error instanceof ORPCError) throw error
@@ -253,7 +258,39 @@ export function createRouter(parts: OperatorParts) {
         return { text: text ?? part.toString('base64'), totalBytes: bytes.length, binary: text === null }
       }),
     },
+    trials: {
+      list: os.trials.list.handler(later),
+      start: os.trials.start.handler(later),
+      stop: os.trials.stop.handler(later),
+    },
+    rules: {
+      list: os.rules.list.handler(later),
+      preview: os.rules.preview.handler(later),
+      add: os.rules.add.handler(later),
+      revoke: os.rules.revoke.handler(later),
+    },
+    profile: { get: os.profile.get.handler(later), set: os.profile.set.handler(later) },
+    reviewer: { health: os.reviewer.health.handler(later), opinion: os.reviewer.opinion.handler(later) },
+    tools: {
+      list: os.tools.list.handler(later),
+      get: os.tools.get.handler(later),
+      source: os.tools.source.handler(later),
+      quarantine: os.tools.quarantine.handler(later),
+      release: os.tools.release.handler(later),
+      audit: os.tools.audit.handler(later),
+      askRetirement: os.tools.askRetirement.handler(later),
+    },
+    artifacts: {
+      list: os.artifacts.list.handler(later),
+      versions: os.artifacts.versions.handler(later),
+      read: os.artifacts.read.handler(later),
+    },
     proposals: {
+      hunks: os.proposals.hunks.handler(later),
+      look: os.proposals.look.handler(later),
+      derive: os.proposals.derive.handler(later),
+      return: os.proposals.return.handler(later),
+      defer: os.proposals.defer.handler(later),
       list: os.proposals.list.handler(({ input }) => guardian.list(input)),
       get: os.proposals.get.handler(({ input }) => guardian.get(input.agent, input.proposal)),
       file: os.proposals.file.handler(({ input }) => guardian.file(input.agent, input.proposal, input.path)),
@@ -274,6 +311,7 @@ export function createRouter(parts: OperatorParts) {
       })),
     },
     revisions: {
+      effects: os.revisions.effects.handler(later),
       list: os.revisions.list.handler(({ input }) => guardian.revisions(input.agent)),
       files: os.revisions.files.handler(({ input }) => revisions.read(input.revision)),
       compare: os.revisions.compare.handler(async ({ input }) => ({

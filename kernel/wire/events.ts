@@ -79,6 +79,19 @@ export const bindingSchema = z.strictObject({
 })
 export type Binding = z.infer<typeof bindingSchema>
 
+/** Why a proposal is turned down, in the operator's words for it. */
+export const rejectCategories = ['wrong-idea', 'unsafe', 'not-worth-the-cost', 'style', 'duplicate', 'other'] as const
+export const onBreachSchema = z.enum(['propose', 'rollback'])
+/** What the operator says of one line of one side. */
+export const commentSchema = z.strictObject({
+  path: text.max(400),
+  side: z.enum(['before', 'after']),
+  /** 1-based. */
+  line: count,
+  text: text.min(1).max(4000),
+})
+export type Comment = z.infer<typeof commentSchema>
+
 const fileChange = z.strictObject({
   path: text,
   change: z.enum(['added', 'changed', 'removed']),
@@ -112,7 +125,15 @@ export const eventSchemas = {
   'setting.changed': z.strictObject({ key: text, value: z.json(), previous: z.json() }),
   /** `price`: one that the operator has set. */
   'price.changed': z.strictObject({ version: text, source: text, models: count, price: modelPriceSchema.optional() }),
-  'profile.changed': z.strictObject({ profile: text, hash: sha256, checks: z.array(text) }),
+  /** `body`: what it demands, where a person has set it; `reason`: in their words. */
+  'profile.changed': z.strictObject({
+    profile: text,
+    hash: sha256,
+    checks: z.array(text),
+    version: count.optional(),
+    body: z.json().optional(),
+    reason: text.optional(),
+  }),
   'rule.changed': z.strictObject({ rule: text, change: z.enum(['added', 'changed', 'revoked']), body: z.json() }),
   /** What was wrong, as every screen showed it. */
   'notice.raised': z.strictObject({ id: text, severity: z.enum(['error', 'warning', 'info']), text }),
@@ -356,6 +377,17 @@ export const eventSchemas = {
     sizeBytes: count,
     /** Refused at intake: nothing was stored and the problems say why; `revision` then equals `base`. */
     problems: z.array(z.strictObject({ path: text, problem: text })),
+    /** Made by the operator out of another: fewer of its hunks, or with edits of their own. */
+    derived: z
+      .strictObject({
+        from: proposal,
+        how: z.enum(['part', 'edit']),
+        /** Changed lines by who wrote them. */
+        agentLines: count,
+        operatorLines: count,
+        fallen: z.array(z.strictObject({ path: text, lines: text, reason: text })),
+      })
+      .optional(),
   }),
   'proposal.checked': z.strictObject({
     proposal,
@@ -374,11 +406,41 @@ export const eventSchemas = {
     binding: bindingSchema,
     /** How long the view had been open, ms; null for the command line. */
     viewedMs: count.nullable(),
+    category: z.enum(rejectCategories).optional(),
+    comments: z.array(commentSchema).optional(),
+    /** Unresolved checks that were approved all the same, each with why. */
+    overrides: z.array(z.strictObject({ check: text, reason: text })).optional(),
+    onBreach: onBreachSchema.optional(),
+    looked: z.strictObject({ openMs: count, files: count, of: count }).optional(),
+    /** The rule that decided. */
+    rule: text.optional(),
+    /** Of a deferral: when it asks again. */
+    until: z.number().int().nullable().optional(),
+  }),
+  /** The operator has looked through a file as it stands in `revision`, or takes that back. `hash`: of its new bytes; null: removed. */
+  'proposal.looked': z.strictObject({
+    proposal,
+    revision: sha256,
+    path: text,
+    hash: sha256.nullable(),
+    viewed: z.boolean(),
+  }),
+  /** What another model says of it. Claimed; never a verdict. */
+  'proposal.opined': z.strictObject({
+    proposal,
+    revision: sha256,
+    model: text,
+    simulated: z.boolean(),
+    text,
+    usage: tokenUsageSchema.nullable(),
+    costNanoUsd: nanoUsd.nullable(),
+    error: text.nullable(),
   }),
   'proposal.withdrawn': z.strictObject({ proposal, reason: text }),
   'proposal.superseded': z.strictObject({ proposal, by: proposal }),
   'proposal.staled': z.strictObject({ proposal, base: sha256, active: sha256 }),
-  'proposal.expired': z.strictObject({ proposal }),
+  /** Nobody decided in time, or what it was checked under has changed. Never counted as a rejection. */
+  'proposal.expired': z.strictObject({ proposal, reason: text.optional() }),
   'revision.authorised': z.strictObject({
     revision: sha256,
     by: z.enum(['seed', 'operator', 'rule', 'flag', 'last-good']),
@@ -403,11 +465,29 @@ export const eventSchemas = {
   'revision.rolled-back': z.strictObject({
     from: z.strictObject({ activation, revision: sha256 }),
     to: z.strictObject({ activation, revision: sha256 }),
-    cause: z.enum(['operator', 'probation', 'crash', 'hang', 'failed-turns']),
+    cause: z.enum(['operator', 'probation', 'regression', 'crash', 'hang', 'failed-turns']),
     proposal: proposal.nullable(),
     reason: text,
   }),
+  /** A revision has gone beyond a limit, in probation or after it; `measured` and `bound` in the limit's own unit. */
+  'revision.regressed': z.strictObject({
+    activation,
+    revision: sha256,
+    proposal: proposal.nullable(),
+    limit: z.enum(['error-rate', 'cost-per-step', 'cached-share', 'progress-per-dollar']),
+    measured: z.number(),
+    bound: z.number(),
+    /** Steps that it was measured over, and those of the revision before. */
+    steps: count,
+    against: count,
+    leadsTo: onBreachSchema,
+  }),
+  /** Not offered to the model any more, whatever the executor asks. */
   'tool.quarantined': z.strictObject({ tool: text, reason: text }),
+  'tool.released': z.strictObject({ tool: text, reason: text }),
+  /** The operator has read it: its file's hash. */
+  'tool.audited': z.strictObject({ tool: text, hash: sha256, note: text }),
+  'tool.retirement-asked': z.strictObject({ tool: text, reason: text }),
 
   // executor
   'executor.started': z.strictObject({

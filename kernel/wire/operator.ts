@@ -13,9 +13,21 @@ import {
 } from './events.ts'
 import { budgetsContract } from './operator-budgets.ts'
 import { credentialsContract } from './operator-credentials.ts'
+import { effectsContract } from './operator-effects.ts'
 import { forkContract, historyContract } from './operator-history.ts'
 import { pricesContract } from './operator-prices.ts'
+import {
+  approveExtras,
+  profileContract,
+  rejectExtras,
+  reviewContract,
+  reviewDetail,
+  reviewerContract,
+  rulesContract,
+} from './operator-review.ts'
 import { snapshotsContract } from './operator-snapshots.ts'
+import { artifactsContract, toolsContract } from './operator-tools.ts'
+import { trialsContract } from './operator-trials.ts'
 
 /**
  * The operator contract: everything a person or a script can see and do. One router serves it over a MessagePort (desktop),
@@ -192,6 +204,7 @@ export const proposalDetailSchema = proposalSummarySchema.extend({
   undo: z.string(),
   /** Why a verdict is not possible now; null when it is. */
   blocked: z.string().nullable(),
+  ...reviewDetail,
 })
 export type ProposalDetail = z.infer<typeof proposalDetailSchema>
 
@@ -442,11 +455,23 @@ export const operatorContract = {
     /** Issues a nonce for what is shown now. */
     view: oc.input(proposalRef).output(viewSchema),
     approve: oc
-      .input(proposalRef.extend({ nonce: z.string(), binding: bindingSchema, reason: z.string().max(4000).optional() }))
+      .input(
+        proposalRef.extend({
+          nonce: z.string(),
+          binding: bindingSchema,
+          reason: z.string().max(4000).optional(),
+          ...approveExtras,
+        }),
+      )
       .output(z.object({ seq: count, state: z.enum(proposalStates), before: sha256, after: sha256 })),
     reject: oc
       .input(
-        proposalRef.extend({ nonce: z.string(), binding: bindingSchema, reason: z.string().trim().min(1).max(4000) }),
+        proposalRef.extend({
+          nonce: z.string(),
+          binding: bindingSchema,
+          reason: z.string().trim().min(1).max(4000),
+          ...rejectExtras,
+        }),
       )
       .output(z.object({ seq: count, state: z.enum(proposalStates), before: sha256, after: sha256 })),
     /** A proposal by the operator: `tree` are files given from outside (a folder read by the command line). */
@@ -469,8 +494,16 @@ export const operatorContract = {
         }),
       ),
     withdraw: oc.input(proposalRef).output(z.object({ state: z.enum(proposalStates) })),
+    ...reviewContract,
   },
+  trials: trialsContract,
+  rules: rulesContract,
+  profile: profileContract,
+  reviewer: reviewerContract,
+  tools: toolsContract,
+  artifacts: artifactsContract,
   revisions: {
+    effects: effectsContract,
     list: oc.input(z.strictObject({ agent: agentName })).output(z.array(revisionRowSchema)),
     files: oc
       .input(z.strictObject({ revision: sha256 }))

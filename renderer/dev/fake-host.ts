@@ -18,6 +18,10 @@ export function fakeHost(world: FakeWorld) {
     seq: world.append({ kind, task: 'T-1', actor: 'operator', data }).seq,
   })
 
+  const none = (): never => {
+    throw new ORPCError('UNAVAILABLE', { message: 'The invented host has none of it.' })
+  }
+
   return os.router({
     host: {
       status: os.host.status.handler(() => ({
@@ -222,7 +226,39 @@ export function fakeHost(world: FakeWorld) {
         binary: false,
       })),
     },
+    trials: {
+      list: os.trials.list.handler(() => []),
+      start: os.trials.start.handler(none),
+      stop: os.trials.stop.handler(none),
+    },
+    rules: {
+      list: os.rules.list.handler(() => []),
+      preview: os.rules.preview.handler(none),
+      add: os.rules.add.handler(none),
+      revoke: os.rules.revoke.handler(none),
+    },
+    profile: { get: os.profile.get.handler(none), set: os.profile.set.handler(none) },
+    reviewer: { health: os.reviewer.health.handler(none), opinion: os.reviewer.opinion.handler(none) },
+    tools: {
+      list: os.tools.list.handler(() => []),
+      get: os.tools.get.handler(none),
+      source: os.tools.source.handler(none),
+      quarantine: os.tools.quarantine.handler(none),
+      release: os.tools.release.handler(none),
+      audit: os.tools.audit.handler(none),
+      askRetirement: os.tools.askRetirement.handler(none),
+    },
+    artifacts: {
+      list: os.artifacts.list.handler(() => []),
+      versions: os.artifacts.versions.handler(() => []),
+      read: os.artifacts.read.handler(none),
+    },
     proposals: {
+      hunks: os.proposals.hunks.handler(() => []),
+      look: os.proposals.look.handler(none),
+      derive: os.proposals.derive.handler(none),
+      return: os.proposals.return.handler(none),
+      defer: os.proposals.defer.handler(none),
       list: os.proposals.list.handler(({ input }) =>
         world.proposals.filter((each) => !input.waiting || each.state === 'ready'),
       ),
@@ -267,6 +303,7 @@ export function fakeHost(world: FakeWorld) {
       withdraw: os.proposals.withdraw.handler(() => ({ state: 'withdrawn' as const })),
     },
     revisions: {
+      effects: os.revisions.effects.handler(() => []),
       list: os.revisions.list.handler(() => {
         const points = world.activations()
         return world.revisions.map((row, index) => {

@@ -294,6 +294,17 @@ export class FakeWorld {
       onApprove: ['T-1 goes on with r5 at its next safe point.', 'Probation watches the first 10 steps.'],
       undo: 'Roll back to r4: one step, no data is lost.',
       blocked: state === 'ready' ? null : `already ${state}`,
+      unresolved: [],
+      looked: [],
+      derivedFrom: null,
+      derivedTo: null,
+      predecessor: null,
+      comments: [],
+      category: null,
+      expiresAt: null,
+      deferredUntil: null,
+      triggers: [],
+      opinions: [],
     })
   }
 

@@ -301,6 +301,30 @@ const lines: Record<EventKind, (data: Data) => Line> = {
     icon: '↩',
     group: 'policy',
   }),
+  'proposal.looked': (d) => ({
+    word: `${str(d.proposal)} ${d.viewed ? 'looked through' : 'to be looked through again'}`,
+    text: str(d.path),
+    group: 'policy',
+  }),
+  'proposal.opined': (d) => ({
+    word: `${str(d.proposal)} opinion`,
+    text: `claimed by ${str(d.model)}: ${firstLine(str(d.error ?? d.text))}`,
+    group: 'policy',
+  }),
+  'revision.regressed': (d) => ({
+    word: `r${str(d.activation)} regressed`,
+    text: `${str(d.limit)} ${str(d.measured)}, bound ${str(d.bound)}, over ${str(d.steps)} steps`,
+    tone: 'bad',
+    icon: '✗',
+    group: 'policy',
+  }),
+  'tool.released': (d) => ({ word: 'released', text: `${str(d.tool)}: ${str(d.reason)}`, group: 'policy' }),
+  'tool.audited': (d) => ({ word: 'audited', text: str(d.tool), tone: 'ok', icon: '✓', group: 'policy' }),
+  'tool.retirement-asked': (d) => ({
+    word: 'retirement asked',
+    text: `${str(d.tool)}: ${str(d.reason)}`,
+    group: 'policy',
+  }),
   'tool.quarantined': (d) => ({
     word: 'quarantined',
     text: `${str(d.tool)}: ${str(d.reason)}`,

@@ -1,0 +1,71 @@
+import { oc } from '@orpc/contract'
+import { z } from 'zod'
+import { bindingSchema, progressSchema, tokenUsageSchema } from './events.ts'
+
+/** A candidate tried on a fork of its task before anyone decides: history, artifacts and snapshot of the fork alone are touched. */
+
+const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
+const proposalId = z.string().regex(/^P-\d+$/)
+const taskId = z.string().regex(/^T-\d+$/)
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+const count = z.number().int().nonnegative()
+
+const armSchema = z.object({
+  arm: z.enum(['before', 'after']),
+  /** The fork that ran it. */
+  agent: agentName,
+  task: taskId.nullable(),
+  revision: sha256,
+  state: z.enum(['waiting', 'running', 'finished']),
+  outcome: z.string().nullable(),
+  steps: count,
+  toolCalls: count,
+  failedCalls: count,
+  tokens: tokenUsageSchema,
+  costNanoUsd: count.nullable(),
+  cachedShare: z.number().nullable(),
+  progress: progressSchema.nullable(),
+  /** By how much it moved within the trial. */
+  progressDelta: z.number().nullable(),
+})
+export const trialSchema = z.object({
+  trial: z.string(),
+  agent: agentName,
+  proposal: proposalId,
+  state: z.enum(['starting', 'running', 'finished', 'failed', 'stopped']),
+  reason: z.string().nullable(),
+  startedAt: z.number(),
+  endedAt: z.number().nullable(),
+  /** From which event of the task both arms went on. */
+  forkedAt: count,
+  capNanoUsd: count.nullable(),
+  capTokens: count.nullable(),
+  maxSteps: count,
+  spentNanoUsd: count.nullable(),
+  arms: z.array(armSchema),
+  /** One run of each arm shows that it works, and no more: said beside every figure. */
+  simulated: z.boolean(),
+})
+export type TrialRow = z.infer<typeof trialSchema>
+
+export const trialsContract = {
+  list: oc
+    .input(z.strictObject({ agent: agentName.optional(), proposal: proposalId.optional() }))
+    .output(z.array(trialSchema)),
+  /** `over-budget` where the caps do not fit what is left; `conflict` where one of this proposal runs. */
+  start: oc
+    .input(
+      z.strictObject({
+        agent: agentName,
+        proposal: proposalId,
+        nonce: z.string(),
+        binding: bindingSchema,
+        /** Of both arms together; at least one of the caps. */
+        capNanoUsd: count.nullable(),
+        capTokens: count.nullable(),
+        maxSteps: count.min(1).max(500),
+      }),
+    )
+    .output(z.object({ trial: z.string(), seq: count })),
+  stop: oc.input(z.strictObject({ trial: z.string() })).output(z.strictObject({ seq: count })),
+}
