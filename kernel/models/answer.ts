@@ -1,9 +1,10 @@
+import { type Fields, isFields } from './fields.ts'
 import type { GatewayCall, TokenCounter } from './models.ts'
+import { returnable } from './returnable.ts'
 import { doneMark, type UpstreamEvent } from './upstream.ts'
 import type { UsageReport } from './usage.ts'
 
 export type Delta = Parameters<NonNullable<GatewayCall['onDelta']>>[0]
-export type Fields = Readonly<Record<string, unknown>>
 
 /** What has come of one streamed answer so far, whichever API it speaks. Everything in it is a provider's word: nothing is assumed. */
 export interface PartialAnswer {
@@ -21,10 +22,6 @@ export interface PartialAnswer {
   /** What the provider says that it charges, nano-dollars; null where it does not say. */
   reportedNanoUsd(): number | null
   emittedTokens(counter: TokenCounter): number
-}
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The words of an error inside a stream: an object with a code and a message, or a text. */
@@ -82,10 +79,11 @@ export function createResponsesAnswer(reportOf: (usage: unknown) => UsageReport 
     response() {
       if (last !== null && end !== 'failed') {
         // Some servers leave the final object's output empty when they have streamed it.
-        return Array.isArray(last.output) && last.output.length > 0 ? { ...last } : { ...last, output: finished }
+        const output = Array.isArray(last.output) && last.output.length > 0 ? last.output : finished
+        return { ...last, output: returnable(output) }
       }
       if (finished.length === 0) return null
-      return { ...begun, status: 'incomplete', incomplete_details: { reason: 'cut off' }, output: finished }
+      return { ...begun, status: 'incomplete', incomplete_details: { reason: 'cut off' }, output: returnable(finished) }
     },
     failure: () => failureIn(error),
     report: () => reportOf(last?.usage),

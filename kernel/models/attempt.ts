@@ -82,7 +82,7 @@ export async function runAttempt(
   const facts = { httpStatus, firstEventMs, durationMs: clock.monotonic() - startedAt }
   if (answer.end === 'completed' || answer.end === 'incomplete') return { ...facts, status: answer.end, error: null }
   if (call.signal.aborted)
-    return { ...facts, status: 'aborted', error: new UpstreamError('cancelled', { isUnanswered: false }) }
+    return { ...facts, status: 'aborted', error: error ?? new UpstreamError('cancelled', { isUnanswered: false }) }
   if (answer.end === 'failed') {
     const { code, message } = answer.failure()
     return { ...facts, status: 'failed', error: new UpstreamError(message, { code, isUnanswered: false }) }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { callId } from './allowlist.ts'
-import { type Delta, type Fields, failureIn, isFields, nanoUsdOf, type PartialAnswer } from './answer.ts'
+import { type Delta, failureIn, nanoUsdOf, type PartialAnswer } from './answer.ts'
+import { type Fields, isFields } from './fields.ts'
 import { doneMark, type UpstreamEvent } from './upstream.ts'
 import { reportOfChat } from './usage.ts'
 

@@ -12,7 +12,7 @@ import type { Attempt, Gateway, GatewayAnswer, GatewayCall, PriceTable, SharedBu
 import { type PromptSize, sizeOf } from './prompt.ts'
 import { type ApiCall, apiCall } from './protocols.ts'
 import { isTransient, pause, waitMs } from './retry.ts'
-import { estimate, type MeteredUsage, meter, tokensOf } from './usage.ts'
+import { costOf, estimate, type MeteredUsage, meter, tokensOf } from './usage.ts'
 
 export interface GatewayLimits extends AttemptLimits {
   /** A whole call, its retries and pauses included. */
@@ -79,6 +79,13 @@ export function createGateway(options: GatewayOptions): Gateway {
         ...limitsOf(model, options.cards),
         cacheReadFactor: uncached === null || uncached === 0 || cacheRead === null ? null : cacheRead / uncached,
       }
+    },
+    requireAllowed(model, body) {
+      apiCall(model, body)
+    },
+    cost(model, usage) {
+      const found = options.prices.price(model, options.clock.now())
+      return costOf(usage, found.price, found.price === null ? found.reason : null)
     },
   }
 }

@@ -178,6 +178,10 @@ export interface Gateway {
   whenRoom(task: string, agent: string, signal: AbortSignal): Promise<void>
   /** Facts of a model that the policy is told. */
   describe(model: ModelChoice): { contextWindow: number; maxOutputTokens: number; cacheReadFactor: number | null }
+  /** Whether `call` would take this body. Nothing is sent. @throws KernelError `invalid`. */
+  requireAllowed(model: ModelChoice, body: Record<string, unknown>): void
+  /** What so many tokens cost at the price in force now; null with the reason where it is not known. */
+  cost(model: ModelChoice, usage: TokenUsage): { costNanoUsd: number | null; reason: string | null }
 }
 
 /** Token count by o200k over tools, instructions and item texts; memoised per item, capped per text. */

@@ -16,7 +16,7 @@ import {
 const itemStatus = z.enum(['in_progress', 'completed', 'incomplete'])
 const phase = z.enum(['commentary', 'final_answer']).nullable()
 
-const parts = {
+export const contentParts = {
   input_text: z.strictObject({ type: z.literal('input_text'), text }),
   output_text: z.strictObject({
     type: z.literal('output_text'),
@@ -34,9 +34,12 @@ const parts = {
   reasoning_text: z.strictObject({ type: z.literal('reasoning_text'), text }),
 }
 
-const toolOutput = z.union([text, z.array(z.discriminatedUnion('type', [parts.input_text, parts.input_image]))])
+const toolOutput = z.union([
+  text,
+  z.array(z.discriminatedUnion('type', [contentParts.input_text, contentParts.input_image])),
+])
 
-const items = {
+export const inputItems = {
   message: z.strictObject({
     type: z.literal('message').optional(),
     id: id.optional(),
@@ -45,15 +48,22 @@ const items = {
     phase: phase.optional(),
     content: z.union([
       text,
-      z.array(z.discriminatedUnion('type', [parts.input_text, parts.output_text, parts.refusal, parts.input_image])),
+      z.array(
+        z.discriminatedUnion('type', [
+          contentParts.input_text,
+          contentParts.output_text,
+          contentParts.refusal,
+          contentParts.input_image,
+        ]),
+      ),
     ]),
   }),
   reasoning: z.strictObject({
     type: z.literal('reasoning'),
     id,
     status: itemStatus.nullable().optional(),
-    summary: z.array(parts.summary_text),
-    content: z.array(parts.reasoning_text).nullable().optional(),
+    summary: z.array(contentParts.summary_text),
+    content: z.array(contentParts.reasoning_text).nullable().optional(),
     encrypted_content: text.nullable().optional(),
   }),
   function_call: z.strictObject({
@@ -158,7 +168,7 @@ const bodySchema = z.strictObject({
   truncation: z.enum(['auto', 'disabled']).nullable().optional(),
 })
 
-export type InputItem = z.infer<(typeof items)[keyof typeof items]>
+export type InputItem = z.infer<(typeof inputItems)[keyof typeof inputItems]>
 export type OfferedTool = z.infer<(typeof tools)[keyof typeof tools]>
 export type ResponsesBody = Omit<z.infer<typeof bodySchema>, 'input' | 'tools'> & {
   input: string | InputItem[]
@@ -173,7 +183,8 @@ export function checkResponsesBody(body: Record<string, unknown>, model: string)
   const fields = check(bodySchema, body, '')
   checkModel(fields.model, model)
   if (typeof fields.input !== 'string')
-    for (const [index, item] of fields.input.entries()) checkKind(items, item, `input[${index}]`, 'type', 'message')
+    for (const [index, item] of fields.input.entries())
+      checkKind(inputItems, item, `input[${index}]`, 'type', 'message')
   for (const [index, tool] of (fields.tools ?? []).entries()) checkKind(tools, tool, `tools[${index}]`, 'type', null)
   return body as ResponsesBody
 }

@@ -1,6 +1,6 @@
 // What a model wrote must be of a form that its server takes back, or else one bad answer ends a task.
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { begin, type FakeUpstream } from '../testing/fake-upstream.ts'
+import { begin, type FakeUpstream, streamed, textAnswer } from '../testing/fake-upstream.ts'
 import { type GatewayBench, openGatewayBench } from '../testing/gateway.ts'
 
 let upstream: FakeUpstream
@@ -64,4 +64,41 @@ it('[F19] ids and names that nobody could send back are made such that they can'
   const results = ids.map((id) => ({ role: 'tool', tool_call_id: id, content: 'x' }))
   expect((await send({ role: 'user', content: 'hi' }, message, ...results)).status).toBe('completed')
   expect(sent()[1]?.tool_calls.map(({ id }) => id)).toEqual(ids)
+})
+
+const responses = (body: object) => openGateway().call({ ...aCall(), body: { model: 'm', ...body } })
+
+it('[F19] what a Responses server adds of its own is left out of its answer, so that the answer may be sent back', async () => {
+  const output = [
+    { type: 'server_thing', id: 'st_1', note: 'of this server alone' },
+    { type: 'reasoning', id: 'bad id!', summary: [], status: null, server_field: 1 },
+    {
+      ...{ type: 'message', id: 'm 1', role: 'assistant', status: 'completed', vendor: { a: 1 } },
+      content: [
+        {
+          type: 'output_text',
+          text: 'hello',
+          annotations: [{ type: 'url_citation', url: 'https://example.test' }],
+          extra: 1,
+        },
+        { type: 'server_part', text: 'x' },
+      ],
+    },
+    { type: 'function_call', id: 'f 1', call_id: 'a b', name: '', arguments: { path: 'a' }, status: 'odd' },
+    { type: 'function_call', call_id: 'call_2', name: 'read', arguments: '{}', parsed: null },
+    'no item',
+  ]
+  upstream.answerWith(streamed([{ type: 'response.completed', response: { id: 'r', status: 'completed', output } }]))
+  const { response } = await responses({ input: 'hi' })
+  const back = response?.output as Record<string, unknown>[]
+  expect(back.map(({ type }) => type)).toEqual(['reasoning', 'message', 'function_call', 'function_call'])
+  expect(back[1]).toEqual({
+    ...{ type: 'message', role: 'assistant', status: 'completed' },
+    content: [{ type: 'output_text', text: 'hello' }],
+  })
+  expect(back[2]).toMatchObject({ name: 'unnamed', arguments: '{"path":"a"}' })
+  expect(back[3]).toEqual({ type: 'function_call', call_id: 'call_2', name: 'read', arguments: '{}' })
+  const results = back.slice(2).map(({ call_id }) => ({ type: 'function_call_output', call_id, output: 'x' }))
+  upstream.answerWith(streamed(textAnswer('done')))
+  expect((await responses({ input: [{ role: 'user', content: 'hi' }, ...back, ...results] })).status).toBe('completed')
 })

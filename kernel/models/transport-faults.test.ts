@@ -1,4 +1,5 @@
 import dns from 'node:dns'
+import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -8,11 +9,13 @@ import {
   frame,
   refusedWith,
   startFakeUpstream,
+  streamed,
   textAnswer,
 } from '../testing/fake-upstream.ts'
 import { type GatewayBench, openGatewayBench } from '../testing/gateway.ts'
 import type { Attempt } from './models.ts'
 import { streamEvents } from './upstream.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 let upstream: FakeUpstream
 let attempts: Attempt[]
@@ -130,6 +133,31 @@ describe('an answer that is not what was asked for', () => {
       expect(upstream.requests).toHaveLength(3)
     },
   )
+})
+
+describe('a connection that is cut', () => {
+  it('[M1] after the request was sent is charged by estimate, on a kept connection as on a new one', async () => {
+    const cut = (response: ServerResponse) => void response.socket?.resetAndDestroy()
+    upstream.answerWith(streamed(textAnswer('hello')), cut, streamed(textAnswer('hello')))
+    expect((await openGateway().call(aCall())).status).toBe('completed')
+    attempts.length = 0
+    expect((await openGateway().call(aCall())).status).toBe('completed')
+    expect(attempts.map(({ status, usageSource }) => [status, usageSource])).toEqual([
+      ['failed', 'estimated'],
+      ['completed', 'reported'],
+    ])
+  })
+
+  it('[M1] by a deadline before the request was on its way costs nothing', async () => {
+    const endpoint = { baseUrl: upstream.baseUrl, key: null }
+    const limits = { answerBytes: 1000, lineBytes: 1000 }
+    const stop = new AbortController()
+    const calls = streamEvents(endpoint, '/responses', {}, stop.signal, limits)
+    const first = calls.next()
+    stop.abort(new UpstreamError('the call took longer than it may', { code: 'deadline', isUnanswered: false }))
+    await expect(first).rejects.toMatchObject({ code: 'deadline', isUnanswered: true })
+    expect(upstream.requests).toHaveLength(0)
+  })
 })
 
 describe('a stream without end', () => {

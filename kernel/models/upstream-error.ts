@@ -1,3 +1,5 @@
+import { isFields } from './fields.ts'
+
 /** How an attempt failed, in words that hold no header and no key of ours; what a server said may hold anything. */
 export class UpstreamError extends Error {
   readonly httpStatus: number | null
@@ -30,8 +32,8 @@ export function refusalOf(body: string): { message: string; code: string | null 
   } catch {
     return { message: body.trim().slice(0, shownLength) || 'no reason given', code: null }
   }
-  const said = isObject(parsed) && isObject(parsed.error) ? parsed.error : parsed
-  if (!isObject(said)) return { message: body.slice(0, shownLength), code: null }
+  const said = isFields(parsed) && isFields(parsed.error) ? parsed.error : parsed
+  if (!isFields(said)) return { message: body.slice(0, shownLength), code: null }
   const text = [said.message, said.error, said.detail].find((candidate) => typeof candidate === 'string')
   // A code of the kind is worth more than one that repeats the status.
   const code = [said.code, said.type].find((candidate) => typeof candidate === 'string')
@@ -39,8 +41,4 @@ export function refusalOf(body: string): { message: string; code: string | null 
     message: (typeof text === 'string' && text !== '' ? text : body).slice(0, shownLength),
     code: typeof code === 'string' ? code.slice(0, 100) : null,
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -20,10 +20,14 @@ export interface UpstreamLimits {
 export type UpstreamEvent = Readonly<Record<string, unknown>> | typeof doneMark
 export const doneMark = '[DONE]'
 
-/** Connections are kept for the next call. Agents of our own: the shared ones follow proxy variables of the environment. */
+/**
+ * Connections are kept for the next call, for a short while: one that the server closes meanwhile may cost a request. Agents of our own: the shared ones follow
+ * proxy variables of the environment.
+ */
+const keptForMs = 4_000
 const agents = {
-  'http:': new http.Agent({ keepAlive: true }),
-  'https:': new https.Agent({ keepAlive: true, rejectUnauthorized: true }),
+  'http:': new http.Agent({ keepAlive: true, timeout: keptForMs }),
+  'https:': new https.Agent({ keepAlive: true, timeout: keptForMs, rejectUnauthorized: true }),
 }
 const refusalBytes = 65_536
 
@@ -52,7 +56,7 @@ export async function* streamEvents(
     isAnswered = true
     yield* eventsOf(response, limits)
   } catch (error) {
-    signal.throwIfAborted()
+    if (signal.aborted) throw wasSent(request) ? signal.reason : notSent(signal.reason)
     if (error instanceof UpstreamError) throw error
     throw brokenBy(error, isAnswered, request)
   } finally {
@@ -212,8 +216,17 @@ function brokenBy(error: unknown, isAnswered: boolean, request: ClientRequest | 
   const said = [code, message].filter((part) => typeof part === 'string' && part !== '').join(': ')
   const why = (said || 'unknown reason').slice(0, 300)
   if (isAnswered) return new UpstreamError(`the answer broke off: ${why}`, { isUnanswered: false })
-  const wasSent = request?.writableFinished === true && request.socket?.connecting === false
-  // A kept connection that the server had closed meanwhile took nothing.
-  const wasStale = request?.reusedSocket === true && code === 'ECONNRESET'
-  return new UpstreamError(`the connection failed: ${why}`, { isUnanswered: !wasSent || wasStale })
+  // Also on a kept connection: whether the server had closed it before, or read the request and then broke off, does not show.
+  return new UpstreamError(`the connection failed: ${why}`, { isUnanswered: !wasSent(request) })
+}
+
+function wasSent(request: ClientRequest | null): boolean {
+  return request?.writableFinished === true && request.socket?.connecting === false
+}
+
+/** A call that was cut before its request was on its way cost nothing. */
+function notSent(reason: unknown): unknown {
+  return reason instanceof UpstreamError
+    ? new UpstreamError(reason.message, { code: reason.code, isUnanswered: true })
+    : reason
 }
