@@ -6,7 +6,7 @@ import type { EventData, EventKind } from './wire/events.ts'
 if (boxMissing) console.warn(`skipped: ${boxMissing}`)
 
 const simulator = startSimulator()
-const unreliable = startSimulator('--fault', '500+429-after-1+cut', '--rate', '0.2')
+const unreliable = startSimulator('--fault', '500+429-after-1+cut', '--rate', '0.3')
 afterAll(() => {
   simulator.stop()
   unreliable.stop()
@@ -92,7 +92,36 @@ describe.skipIf(boxMissing)('a task over Chat Completions', () => {
 })
 
 describe.skipIf(boxMissing).each(['responses', 'chat'] as const)(
-  'a service that fails one request in five, over %s,',
+  'a model that calls what is not there, over %s,',
+  (api) => {
+    it('[F19] is told so, and the task goes on to its end', async () => {
+      test = await openTestKernel(simulator)
+      const wrong = [
+        { name: 'no_such_tool', arguments: {} },
+        { name: 'shell', arguments: '{"command":' },
+        { name: 'shell', arguments: 'ls -l' },
+        { name: 'shell', arguments: { comand: 'ls' } },
+      ]
+      const script = [...wrong.map((call) => ({ toolCalls: [call] })), shell('count add'), complete()]
+      const pack = test.pack('beans', { goal: 1, script })
+      const { task } = await test.kernel.tasks.run({ pack, model: 'sim-script', api })
+      expect(await test.kernel.tasks.ended(task)).toMatchObject({ outcome: 'completed', progress: { value: 1 } })
+      const made = await course(task)
+      expect(made.map(({ name, outcome }) => [name, outcome])).toEqual([
+        ...[['no_such_tool', 'error'], ...Array.from({ length: 3 }, () => ['shell', 'error'])],
+        ...[
+          ['shell', 'ok'],
+          ['complete', 'ok'],
+        ],
+      ])
+      expect(made[0]?.output).toContain('no_such_tool')
+      for (const { output } of made.slice(1, 4)) expect(output).toMatch(/argument|command|JSON/)
+    })
+  },
+)
+
+describe.skipIf(boxMissing).each(['responses', 'chat'] as const)(
+  'a service that fails three requests in ten, over %s,',
   (api) => {
     it('[M8] costs attempts, each metered, and no progress', async () => {
       test = await openTestKernel(unreliable)
@@ -103,7 +132,8 @@ describe.skipIf(boxMissing).each(['responses', 'chat'] as const)(
       const [calls, attempts] = [await dataOf('model.called', task), await dataOf('model.attempted', task)]
       expect(attempts).toHaveLength(calls.reduce((sum, call) => sum + call.attempts, 0))
       const failed = attempts.filter(({ status }) => status !== 'completed')
-      expect(failed.length).toBeGreaterThan(2)
+      // Which ones follows from ids that differ from run to run: none at all in 27 is one run in 15,000.
+      expect(failed.length).toBeGreaterThan(0)
       for (const attempt of failed) {
         expect(attempt.error).toEqual(expect.any(String))
         // What was turned away cost nothing; what broke off is estimated.
