@@ -21,6 +21,9 @@ export interface Change {
   expected: ActivationRecord
 }
 
+/** At least, of probation after an override. */
+const overrideSteps = 10
+
 /** How it ended: null, or why the old revision goes on. */
 export type Failure = { stage: Stage; error: string } | null
 
@@ -149,7 +152,7 @@ export function createActivation(core: Core) {
         previous: active.revision,
         cause,
         proposal,
-        probationSteps: cause === 'proposal' ? core.probationSteps : 0,
+        probationSteps: cause === 'proposal' ? probationSteps(core, agent, proposal) : 0,
       }
       await history.appendIfActive(agent, active.revision, [
         ...change.alongside,
@@ -171,6 +174,13 @@ export function createActivation(core: Core) {
       return work
     },
   }
+}
+
+/** What was approved without all of its checks is watched in any case. */
+function probationSteps({ ledger, profile }: Core, agent: string, proposal: string | null): number {
+  const { steps } = profile.probation
+  const isOverride = proposal !== null && ledger.proposal(agent, proposal).overrides.length > 0
+  return isOverride ? Math.max(steps, overrideSteps) : steps
 }
 
 export type Activation = ReturnType<typeof createActivation>

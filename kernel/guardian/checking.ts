@@ -1,12 +1,14 @@
 import { failpoint } from '../failpoints.ts'
 import { draft, type EventDraft } from '../wire/events.ts'
-import type { Check, CheckOutcome } from './checks/check.ts'
+import { type CheckOutcome, unresolved } from './checks/check.ts'
+import type { ProfileCheck } from './checks/profile.ts'
 import { type Core, unless } from './core.ts'
 import { riskOf } from './risk.ts'
 import type { ProposalRecord } from './state.ts'
 
 /** A check that has not answered by then is unresolved. Each has a shorter limit of its own. */
 const checkMs = 180_000
+const notRun = unresolved('switched off in the guardian profile: it was not run')
 
 /** Runs the checks of proposals in the background, one agent's one after the other. */
 export function createChecking(core: Core, onReady: (agent: string, proposal: string) => Promise<void>) {
@@ -28,9 +30,9 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
         if (one.state !== 'checking') return
         if (one.checks.some((done) => done.check === check.name)) continue
         const before = clock.monotonic()
-        const outcome = await outcomeOf(agent, one, check, stop.signal)
+        const outcome = check.runs ? await outcomeOf(agent, one, check, stop.signal) : notRun
         if (stop.signal.aborted) return
-        await record(agent, one, check.name, outcome, clock.monotonic() - before)
+        await record(agent, one, check, outcome, clock.monotonic() - before)
       }
       await ready(agent, proposal)
     } finally {
@@ -43,7 +45,7 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
   async function outcomeOf(
     agent: string,
     one: ProposalRecord,
-    check: Check,
+    check: ProfileCheck,
     signal: AbortSignal,
   ): Promise<CheckOutcome> {
     const late = AbortSignal.timeout(checkMs)
@@ -56,7 +58,14 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
         revision: one.revision,
         files,
         base,
+        claim: one.claim,
+        why: one.why,
+        expects: one.expects,
+        by: one.by,
+        authorised: [...ledger.state(agent).authorised.keys()],
+        checks: one.checks,
         recurrences: turnedDown(core, agent, one.revision, one.proposal),
+        thresholds: check.thresholds,
       }
       return await unless(either, check.run(candidate, core.parts, either))
     } catch (error) {
@@ -71,7 +80,7 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
   async function record(
     agent: string,
     { proposal, task }: ProposalRecord,
-    check: string,
+    check: ProfileCheck,
     outcome: CheckOutcome,
     durationMs: number,
   ): Promise<void> {
@@ -81,7 +90,7 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
       await history.append([
         draft(
           'proposal.checked',
-          { proposal, check, durationMs, ...outcome },
+          { proposal, check: check.name, durationMs, gates: check.gates && check.runs, ...outcome },
           { actor: 'kernel', agent, task, run: 'check' },
         ),
       ])
@@ -89,14 +98,20 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
   }
 
   async function ready(agent: string, proposal: string): Promise<void> {
-    const { revision, base, task } = ledger.proposal(agent, proposal)
+    const { revision, base, task, checks } = ledger.proposal(agent, proposal)
     if (!isChecking(agent, proposal)) return
-    const { risk, reasons } = riskOf(await revisions.read(base), await revisions.read(revision))
+    const { risk, reasons, files } = riskOf(await revisions.read(base), await revisions.read(revision), checks)
     await ledger.locked(agent, async () => {
       if (!isChecking(agent, proposal)) return
+      const { expiresAfterMs } = core.profile
+      const expiresAt = expiresAfterMs === null ? null : Math.round(clock.now() + expiresAfterMs)
       failpoint('check:before-readied')
       await history.append([
-        draft('proposal.readied', { proposal, risk, reasons }, { actor: 'kernel', agent, task, run: 'check' }),
+        draft(
+          'proposal.readied',
+          { proposal, risk, reasons, files, expiresAt },
+          { actor: 'kernel', agent, task, run: 'check' },
+        ),
       ])
     })
   }

@@ -7,7 +7,7 @@ import type { Notices } from '../notices.ts'
 import type { Revisions } from '../revisions/revisions.ts'
 import type { IntakeResult, SandboxProvider, TreeFile } from '../sandbox/sandbox.ts'
 import type { Check } from './checks/check.ts'
-import { type Profile, profileOf } from './checks/profile.ts'
+import { type Profile, profileOf, type Settings } from './checks/profile.ts'
 import type { ActivationTarget } from './guardian.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -26,7 +26,7 @@ export interface GuardianParts {
       what: { label: string; policyDir: string; files: readonly TreeFile[]; kernelFiles?: readonly TreeFile[] },
     ): Promise<void>
   }
-  /** Steps of probation of a proposal's activation. Default 10. */
+  /** Steps of probation of a proposal's activation, where the profile sets none. Default 10. */
   probationSteps?: number
   restarts?: Partial<RestartLimits>
   /** Told of agents in safe mode. */
@@ -52,8 +52,9 @@ export interface RestartLimits {
 export class Core {
   readonly parts: GuardianParts
   readonly ledger: Ledger
-  readonly profile: Profile
-  readonly probationSteps: number
+  /** In force now; `profileVersion` is what it is, or will be, recorded as. */
+  profile: Profile
+  profileVersion: number
   readonly activationWaitMs: number
   /** The running task of each agent. */
   readonly targets = new Map<string, ActivationTarget>()
@@ -62,12 +63,23 @@ export class Core {
   readonly #closing = new AbortController()
   readonly #jobs = new Map<Promise<void>, string>()
 
-  constructor(parts: GuardianParts, ledger: Ledger) {
+  constructor(parts: GuardianParts, ledger: Ledger, last: { version: number; hash: string; settings: Settings }) {
     this.parts = parts
     this.ledger = ledger
-    this.profile = profileOf(parts.checks)
-    this.probationSteps = parts.probationSteps ?? 10
+    this.profile = this.profileWith(last.settings)
+    this.profileVersion = this.profile.hash === last.hash ? last.version : last.version + 1
     this.activationWaitMs = parts.activationWaitMs ?? 130_000
+  }
+
+  /** The profile that these settings make of the checks there are. */
+  profileWith(settings: Settings): Profile {
+    return profileOf(this.parts.checks, settings, this.parts.probationSteps)
+  }
+
+  /** Once it is recorded. */
+  adopt(profile: Profile, version: number): void {
+    this.profile = profile
+    this.profileVersion = version
   }
 
   get closing(): AbortSignal {

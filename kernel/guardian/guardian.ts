@@ -3,6 +3,7 @@ import type { TreeFile } from '../sandbox/sandbox.ts'
 import type { Binding } from '../wire/events.ts'
 import type { PolicyProposeResult, ProposalState } from '../wire/executor.ts'
 import type { ProposalDetail, ProposalSummary, RevisionRow } from '../wire/operator.ts'
+import type { ProfileChange, ProfileView } from '../wire/operator-review.ts'
 
 export interface ActiveRevision {
   revision: string
@@ -77,6 +78,10 @@ export interface Guardian extends PolicyService {
   get(agent: string, proposal: string): Promise<ProposalDetail>
   file(agent: string, proposal: string, path: string): Promise<{ before: string | null; after: string | null }>
   view(agent: string, proposal: string): Promise<{ nonce: string; binding: Binding; issuedAt: number }>
+  /** What proposals are held to. */
+  profile(): ProfileView
+  /** By a person only. @throws KernelError `conflict` (another version is in force), `invalid`. */
+  setProfile(change: ProfileChange): Promise<{ seq: number }>
   /** @throws KernelError `conflict` (nonce used, forged or for another binding; state moved on: says to look again). */
   approve(input: VerdictInput): Promise<VerdictReceipt>
   reject(input: VerdictInput): Promise<VerdictReceipt>

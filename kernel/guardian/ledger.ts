@@ -126,6 +126,12 @@ export class Ledger {
     }
   }
 
+  /** As `locked`, for every agent there is. */
+  lockedAll<T>(work: () => Promise<T>): Promise<T> {
+    const agents = [...this.#agents.keys()].sort()
+    return agents.reduceRight((inner, agent) => () => this.locked(agent, inner), work)()
+  }
+
   close(): void {
     this.#stop()
   }

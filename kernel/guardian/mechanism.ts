@@ -3,12 +3,12 @@ import { failpoint } from '../failpoints.ts'
 import { draft } from '../wire/events.ts'
 import { createActivation } from './activation.ts'
 import { createChecking } from './checking.ts'
-import { recordProfile } from './checks/profile.ts'
 import { Core, type GuardianParts } from './core.ts'
 import { fork } from './fork.ts'
 import type { ActiveRevision, Guardian } from './guardian.ts'
 import { Ledger } from './ledger.ts'
 import { createProbation } from './probation.ts'
+import { createProfile, lastProfile } from './profile.ts'
 import { createProposing } from './proposing.ts'
 import { createReview } from './review.ts'
 import { createRollback } from './rollback.ts'
@@ -21,7 +21,7 @@ export type { GuardianParts } from './core.ts'
 export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
   const { history, revisions } = parts
   const ledger = await Ledger.open(history)
-  const core = new Core(parts, ledger)
+  const core = new Core(parts, ledger, await lastProfile(history))
   const activation = createActivation(core)
   const review = createReview(core, activation)
   const checking = createChecking(core, (agent) => review.approveByFlag(agent))
@@ -30,7 +30,8 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
   const probation = createProbation(core)
   const rollback = createRollback(core, activation)
   const views = createViews(core, review)
-  let profile: Promise<void> | undefined
+  const profile = createProfile(core)
+  let recorded: Promise<void> | undefined
 
   for (const { agent } of ledger.agents()) tellSafeMode(agent)
   ledger.onChange = (agent) => {
@@ -66,11 +67,11 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
 
   /** Before the first proposal of this process: which checks it will be held to. */
   async function ensureProfile(): Promise<void> {
-    profile ??= recordProfile(core)
-    profile.catch(() => {
-      profile = undefined
+    recorded ??= profile.ensure()
+    recorded.catch(() => {
+      recorded = undefined
     })
-    await profile
+    await recorded
   }
 
   return {
@@ -139,6 +140,11 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
     list: async (filter) => views.list(filter),
     get: async (agent, proposal) => views.get(agent, proposal),
     file: (agent, proposal, path) => views.file(agent, proposal, path),
+    profile: () => profile.get(),
+    async setProfile(change) {
+      await ensureProfile()
+      return profile.set(change)
+    },
     view: async (agent, proposal) => review.view(agent, proposal),
     approve: (input) => review.approve(input),
     reject: (input) => review.reject(input),

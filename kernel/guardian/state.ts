@@ -11,7 +11,13 @@ export interface CheckRecord {
   summary: string
   details: EventData<'proposal.checked'>['details']
   durationMs: number
+  gates: boolean
 }
+
+type Reviewed = EventData<'proposal.reviewed'>
+/** What the operator last said of a file, by the bytes that it had. */
+export type Look = Pick<EventData<'proposal.looked'>, 'proposal' | 'path' | 'hash' | 'viewed'>
+export type Opinion = Omit<EventData<'proposal.opined'>, 'proposal' | 'revision'> & { seq: number; at: number }
 
 export interface ProposalRecord {
   proposal: string
@@ -32,6 +38,24 @@ export interface ProposalRecord {
   checks: readonly CheckRecord[]
   risk: EventData<'proposal.readied'>['risk'] | null
   riskReasons: readonly string[]
+  /** By file; absent before it is ready, and in older histories. */
+  fileRisks: EventData<'proposal.readied'>['files']
+  /** Gating checks that could not be decided: an approval overrides each. */
+  unresolved: readonly string[]
+  derived: EventData<'proposal.made'>['derived'] | null
+  /** The proposal that the operator made out of this one. */
+  derivedTo: string | null
+  comments: NonNullable<Reviewed['comments']>
+  category: NonNullable<Reviewed['category']> | null
+  overrides: NonNullable<Reviewed['overrides']>
+  onBreach: NonNullable<Reviewed['onBreach']>
+  decidedBy: Reviewed['by'] | null
+  /** Of a decision by a rule. */
+  rule: string | null
+  /** Epoch ms; null: never. It stands still while it is put off. */
+  expiresAt: number | null
+  deferredUntil: number | null
+  opinions: readonly Opinion[]
   /** When it left the operator's hands, or ended. */
   decidedAt: number | null
   /** Why it is in this state, in plain words. */
@@ -54,6 +78,8 @@ export interface ActivationRecord {
   probationSteps: number
   /** Steps completed in probation. */
   steps: number
+  /** As chosen when it was approved. */
+  onBreach: NonNullable<Reviewed['onBreach']>
 }
 
 /** The operator's turn: what the kernel could fall back to has failed too. */
@@ -67,6 +93,7 @@ export interface AgentState {
   agent: string
   tasks: readonly { task: string; unit: string | null }[]
   proposals: readonly ProposalRecord[]
+  looks: readonly Look[]
   activations: readonly ActivationRecord[]
   /** Since when, and why, no executor of this agent is started; null: they are. */
   safeMode: SafeMode | null
@@ -83,6 +110,8 @@ export const policyKinds = [
   'proposal.checked',
   'proposal.readied',
   'proposal.reviewed',
+  'proposal.looked',
+  'proposal.opined',
   'proposal.withdrawn',
   'proposal.superseded',
   'proposal.staled',
@@ -97,55 +126,83 @@ export const policyKinds = [
 ] as const satisfies readonly EventKind[]
 
 export function newAgent(agent: string): AgentState {
-  return { agent, tasks: [], proposals: [], activations: [], safeMode: null, authorised: new Map() }
+  return { agent, tasks: [], proposals: [], looks: [], activations: [], safeMode: null, authorised: new Map() }
+}
+
+const waits: readonly ProposalState[] = ['checking', 'ready']
+/** The states that an event takes a proposal out of; in any other it says nothing new. */
+const leaves: { readonly [kind in EventKind]?: readonly ProposalState[] } = {
+  'proposal.readied': ['checking'],
+  'proposal.reviewed': ['ready'],
+  'proposal.withdrawn': waits,
+  'proposal.superseded': waits,
+  'proposal.staled': waits,
+  'proposal.expired': waits,
+  'revision.activation-failed': ['approved'],
+  'revision.confirmed': ['probation'],
+  'revision.rolled-back': ['probation', 'active'],
 }
 
 /** The state after one more event of this agent. Events of other kinds leave it as it is. */
 export function advance(state: AgentState, event: Event): AgentState {
-  const decide = (proposal: string, next: ProposalState, reason: string | null): AgentState =>
-    withProposal(state, proposal, { state: next, reason, decidedAt: event.at })
+  const move = (proposal: string | null, change: Partial<ProposalRecord>): AgentState => {
+    const before = proposal === null ? undefined : proposalOf(state, proposal)
+    if (before === undefined || leaves[event.kind]?.includes(before.state) !== true) return state
+    return withProposal(state, before.proposal, change)
+  }
+  const decide = (proposal: string | null, next: ProposalState, reason: string | null): AgentState =>
+    move(proposal, { state: next, reason, decidedAt: event.at })
   switch (event.kind) {
     case 'task.created': {
       const known = { task: event.task ?? '', unit: event.data.goal?.unit ?? null }
       return { ...state, tasks: [...state.tasks, known] }
     }
     case 'proposal.made':
-      return { ...state, proposals: [...state.proposals, made(event)] }
+      return derivedFrom({ ...state, proposals: [...state.proposals, made(event)] }, event)
     case 'proposal.checked':
       return checked(state, event)
     case 'proposal.readied': {
-      const { proposal, risk, reasons } = event.data
-      return withProposal(state, proposal, { state: 'ready', risk, riskReasons: reasons })
+      const { proposal, risk, reasons, files, expiresAt = null } = event.data
+      return move(proposal, { state: 'ready', risk, riskReasons: reasons, fileRisks: files, expiresAt })
     }
     case 'proposal.reviewed': {
-      const { proposal, verdict, reason } = event.data
-      return verdict === 'deferred' ? state : decide(proposal, verdict, reason === '' ? null : reason)
+      const before = proposalOf(state, event.data.proposal)
+      return before === undefined ? state : move(before.proposal, reviewed(before, event))
+    }
+    case 'proposal.looked': {
+      const { proposal, path, hash, viewed } = event.data
+      const others = state.looks.filter((one) => one.path !== path || one.hash !== hash)
+      return { ...state, looks: [...others, { proposal, path, hash, viewed }] }
+    }
+    case 'proposal.opined': {
+      const { proposal, revision: _revision, ...said } = event.data
+      const opinions = proposalOf(state, proposal)?.opinions ?? []
+      return withProposal(state, proposal, { opinions: [...opinions, { ...said, seq: event.seq, at: event.at }] })
     }
     case 'proposal.withdrawn':
       return decide(event.data.proposal, 'withdrawn', event.data.reason)
     case 'proposal.superseded':
-      return decide(event.data.proposal, 'superseded', `a newer one took its place: ${event.data.by}`)
+      return decide(event.data.proposal, 'superseded', supersededReason(state, event.data))
     case 'proposal.staled':
       return decide(event.data.proposal, 'stale', staleReason(event.data))
     case 'proposal.expired':
-      return decide(event.data.proposal, 'expired', 'the checks have changed since: propose it again')
+      return decide(event.data.proposal, 'expired', event.data.reason ?? checksChanged)
     case 'revision.authorised':
       return { ...state, authorised: new Map([...state.authorised, [event.data.revision, event.data.by]]) }
     case 'revision.activated':
       return activated(state, event)
     case 'revision.activation-failed': {
       const { proposal, stage, error } = event.data
-      return proposal === null ? state : decide(proposal, 'activation-failed', `${stage}: ${error}`)
+      return decide(proposal, 'activation-failed', `${stage}: ${error}`)
     }
     case 'revision.confirmed': {
       const { activation, proposal } = event.data
-      const next = withActivation(state, activation, { state: 'active' })
-      return proposal === null ? next : withProposal(next, proposal, { state: 'active' })
+      return withActivation(move(proposal, { state: 'active' }), activation, { state: 'active' })
     }
     case 'revision.rolled-back': {
       const { from, proposal, reason } = event.data
-      const next = withActivation(state, from.activation, { state: 'rolled-back', reason })
-      return proposal === null ? next : withProposal(next, proposal, { state: 'rolled-back', reason })
+      const rolledBack = { state: 'rolled-back' as const, reason }
+      return withActivation(move(proposal, rolledBack), from.activation, rolledBack)
     }
     case 'executor.escalated':
       if (event.data.to !== 'safe-mode') return state
@@ -163,7 +220,7 @@ export function advance(state: AgentState, event: Event): AgentState {
 }
 
 function made({ data, task, at, seq }: Event<'proposal.made'>): ProposalRecord {
-  const { proposal, revision, base, claim, why, evidence, expects, by, files, sizeBytes, problems } = data
+  const { proposal, revision, base, claim, why, evidence, expects, by, files, sizeBytes, problems, derived } = data
   const given = { proposal, revision, base, claim, why, evidence, expects, by, files, sizeBytes, problems, task }
   return {
     ...given,
@@ -173,19 +230,56 @@ function made({ data, task, at, seq }: Event<'proposal.made'>): ProposalRecord {
     checks: [],
     risk: null,
     riskReasons: [],
+    fileRisks: undefined,
     decidedAt: null,
     reason: null,
     activation: null,
+    unresolved: [],
+    derived: derived ?? null,
+    derivedTo: null,
+    comments: [],
+    category: null,
+    overrides: [],
+    onBreach: 'propose',
+    decidedBy: null,
+    rule: null,
+    expiresAt: null,
+    deferredUntil: null,
+    opinions: [],
   }
 }
 
-/** The first check that does not pass ends it; an unresolved one is no pass. */
+function derivedFrom(state: AgentState, { data }: Event<'proposal.made'>): AgentState {
+  return data.derived === undefined ? state : withProposal(state, data.derived.from, { derivedTo: data.proposal })
+}
+
+function reviewed(before: ProposalRecord, { at, data }: Event<'proposal.reviewed'>): Partial<ProposalRecord> {
+  const { verdict, by, category = null, comments = [], overrides = [], onBreach = 'propose', rule = null } = data
+  const { until = null } = data
+  const reason = data.reason === '' ? null : data.reason
+  if (verdict === 'deferred') {
+    const expiresAt = before.expiresAt === null ? null : before.expiresAt + Math.max(0, (until ?? at) - at)
+    return { deferredUntil: until, expiresAt, reason }
+  }
+  return { state: verdict, reason, decidedAt: at, decidedBy: by, rule, comments, category, overrides, onBreach }
+}
+
+function supersededReason(state: AgentState, { proposal, by }: EventData<'proposal.superseded'>): string {
+  const derived = proposalOf(state, by)?.derived
+  if (derived?.from !== proposal) return `a newer one took its place: ${by}`
+  return derived.how === 'part' ? `the operator took a part of it: ${by}` : `the operator edited it: ${by}`
+}
+
+/** A gating check that fails ends it; one that is unresolved is no pass, and waits for the operator. */
 function checked(state: AgentState, { seq, hash, at, data }: Event<'proposal.checked'>): AgentState {
-  const { proposal, check, verdict, summary, details, durationMs } = data
+  const { proposal, check, verdict, summary, details, durationMs, gates = true } = data
   const before = proposalOf(state, proposal)
   if (before === undefined) return state
-  const checks = [...before.checks, { seq, hash, check, verdict, summary, details, durationMs }]
-  if (verdict === 'pass' || before.state !== 'checking') return withProposal(state, proposal, { checks })
+  const checks = [...before.checks, { seq, hash, check, verdict, summary, details, durationMs, gates }]
+  const isOver = verdict === 'fail' ? gates : verdict === 'unresolved' && data.gates === undefined
+  const isOpen = verdict === 'unresolved' && gates
+  const unresolved = isOpen ? [...before.unresolved, check] : before.unresolved
+  if (!isOver || before.state !== 'checking') return withProposal(state, proposal, { checks, unresolved })
   return withProposal(state, proposal, {
     checks,
     state: 'failed-checks',
@@ -203,6 +297,7 @@ function activated(state: AgentState, { seq, at, data }: Event<'revision.activat
     state: inProbation ? 'probation' : 'active',
     reason: null,
     steps: 0,
+    onBreach: (proposal === null ? undefined : proposalOf(state, proposal)?.onBreach) ?? 'propose',
   }
   const past = state.activations.map((one) =>
     one.state === 'rolled-back' || one.state === 'past' ? one : { ...one, state: 'past' as const },
@@ -212,6 +307,7 @@ function activated(state: AgentState, { seq, at, data }: Event<'revision.activat
   // A proposal whose probation was cut short by another activation has been accepted all the same.
   const settled = next.proposals.map((one) => (one.state === 'probation' ? { ...one, state: 'active' as const } : one))
   if (proposal === null) return { ...next, proposals: settled }
+  if (proposalOf(state, proposal)?.state !== 'approved') return { ...next, proposals: settled }
   const change = { state: inProbation ? ('probation' as const) : ('active' as const), activation, reason: null }
   return withProposal({ ...next, proposals: settled }, proposal, { ...change, decidedAt: at })
 }
@@ -230,6 +326,9 @@ function staleReason({ base, active }: { base: string; active: string }): string
     'policy.reset {to: "active"} lays /policy anew (your edits are kept as artifact policy-backup); then make the change again and propose it'
   )
 }
+
+/** What an expiry means that does not say. */
+export const checksChanged = 'the checks have changed since: propose it again'
 
 export function short(revision: string): string {
   return revision.slice(0, 12)

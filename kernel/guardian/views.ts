@@ -22,7 +22,12 @@ export function createViews(core: Core, review: Review) {
       riskReasons: [...one.riskReasons],
       claim: one.claim,
       by: one.by,
-      files: one.files.map((file) => ({ ...file })),
+      files: one.files.map((file) => {
+        const judged = one.fileRisks?.find(({ path }) => path === file.path)
+        return judged === undefined
+          ? { ...file }
+          : { ...file, ...judged, reasons: [...judged.reasons], tags: [...judged.tags] }
+      }),
       addedLines: lines('addedLines'),
       removedLines: lines('removedLines'),
       madeAt: one.madeAt,
@@ -40,8 +45,8 @@ export function createViews(core: Core, review: Review) {
       target === undefined
         ? `No task of this agent is running: it is started once on trial, then becomes active as ${next} for the agent's next task.`
         : `It is started beside r${active.activation}; at the next step boundary ${target.task} goes on under it as ${next}.`,
-      core.probationSteps > 0
-        ? `For its first ${core.probationSteps} steps it is in probation: a crash or a hang brings r${active.activation} back by itself.`
+      core.profile.probation.steps > 0
+        ? `For its first ${core.profile.probation.steps} steps it is in probation: a crash or a hang brings r${active.activation} back by itself.`
         : 'There is no probation.',
     ]
   }
@@ -91,7 +96,7 @@ export function createViews(core: Core, review: Review) {
         onApprove: onApprove(agent, active),
         undo: `Roll back to r${active.activation}: one step, at any time.`,
         blocked: review.blocked(agent, proposal),
-        unresolved: [],
+        unresolved: [...one.unresolved],
         looked: [],
         derivedFrom: null,
         derivedTo: null,

@@ -296,6 +296,8 @@ export const eventSchemas = {
     outputBlob: sha256.optional(),
     outputBytes: count,
     durationMs: z.number().nonnegative().nullable(),
+    /** Wire methods, beyond reads, that were asked of the kernel on its behalf. Absent: none, or an older event. */
+    operations: z.array(text).optional(),
   }),
   'artifact.written': z.strictObject({ name: text, version: count, hash: sha256, sizeBytes: count }),
   'budget.reached': z.strictObject({
@@ -396,8 +398,20 @@ export const eventSchemas = {
     summary: text,
     details: z.json(),
     durationMs: z.number().nonnegative(),
+    /** As the profile had it then. Absent in older events: there, whatever did not pass ended the proposal. */
+    gates: z.boolean().optional(),
   }),
-  'proposal.readied': z.strictObject({ proposal, risk: z.enum(riskTiers), reasons: z.array(text) }),
+  'proposal.readied': z.strictObject({
+    proposal,
+    risk: z.enum(riskTiers),
+    reasons: z.array(text),
+    /** Each changed file by its own risk, and what part of a policy the kernel takes it for. Absent in older events. */
+    files: z
+      .array(z.strictObject({ path: text, risk: z.enum(riskTiers), reasons: z.array(text), tags: z.array(text) }))
+      .optional(),
+    /** Epoch ms; null: it waits for ever. */
+    expiresAt: z.number().int().nullable().optional(),
+  }),
   'proposal.reviewed': z.strictObject({
     proposal,
     verdict: z.enum(['approved', 'rejected', 'returned', 'deferred']),

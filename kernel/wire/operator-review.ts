@@ -194,7 +194,7 @@ export const limitsSchema = z.strictObject({
   progressPerDollar: z.number().min(0).max(1).nullable(),
 })
 export type BreachLimits = z.infer<typeof limitsSchema>
-export const profileSchema = z.object({
+const profileSchema = z.object({
   version: count,
   hash: sha256,
   checks: z.array(profileCheck),
@@ -202,29 +202,28 @@ export const profileSchema = z.object({
   /** Of a proposal that waits; null: never. */
   expiresAfterMs: count.nullable(),
 })
+export type ProfileView = z.infer<typeof profileSchema>
+const profileChange = z.strictObject({
+  version: count,
+  checks: z
+    .array(
+      z.strictObject({
+        check: z.string(),
+        gates: z.boolean().optional(),
+        runs: z.boolean().optional(),
+        thresholds: z.record(z.string(), z.number()).optional(),
+      }),
+    )
+    .optional(),
+  probation: limitsSchema.optional(),
+  expiresAfterMs: count.nullable().optional(),
+  reason: words,
+})
+export type ProfileChange = z.infer<typeof profileChange>
 export const profileContract = {
   get: oc.output(profileSchema),
   /** What is left out stays. Proposals that wait were checked under the old one and expire. `conflict` unless `version` is the one shown. */
-  set: oc
-    .input(
-      z.strictObject({
-        version: count,
-        checks: z
-          .array(
-            z.strictObject({
-              check: z.string(),
-              gates: z.boolean().optional(),
-              runs: z.boolean().optional(),
-              thresholds: z.record(z.string(), z.number()).optional(),
-            }),
-          )
-          .optional(),
-        probation: limitsSchema.optional(),
-        expiresAfterMs: count.nullable().optional(),
-        reason: words,
-      }),
-    )
-    .output(done),
+  set: oc.input(profileChange).output(done),
 }
 
 /** How reviews go: whether they are still read. Over the last `days`. */

@@ -7,6 +7,9 @@ const toolsShown = 100
 /** Starts the candidate in the kind of box it would run in: a handshake and one synthetic turn. */
 export const boot: Check = {
   name: 'boot',
+  description: 'A handshake and one synthetic turn in the kind of box that it would run in.',
+  gates: true,
+  thresholds: {},
   rules: { version: 1 },
   async run({ agent, revision }, { executors }) {
     try {

@@ -1,6 +1,7 @@
 import type { TreeFile } from '../../sandbox/sandbox.ts'
 import type { EventData } from '../../wire/events.ts'
 import type { GuardianParts } from '../core.ts'
+import type { CheckRecord } from '../state.ts'
 
 /** What a check looks at: the stored candidate and the revision it is to replace. */
 export interface Candidate {
@@ -9,8 +10,19 @@ export interface Candidate {
   revision: string
   files: readonly TreeFile[]
   base: readonly TreeFile[]
+  /** In the words of whoever proposes it. */
+  claim: string
+  why: string
+  expects: string | null
+  by: 'executor' | 'operator'
+  /** Every revision that this agent was ever allowed to run. */
+  authorised: readonly string[]
+  /** What the checks before this one have found. */
+  checks: readonly CheckRecord[]
   /** Earlier proposals of the same content that the operator rejected or a probation threw out. */
   recurrences: readonly { proposal: string; state: string; reason: string | null }[]
+  /** Of this check, as the profile has them. */
+  thresholds: Readonly<Record<string, number>>
 }
 
 export interface CheckOutcome {
@@ -20,9 +32,18 @@ export interface CheckOutcome {
   details: EventData<'proposal.checked'>['details']
 }
 
-/** One gate. `unresolved` says that it could not be decided, and is never a pass. */
+/** One check of a profile. `unresolved` says that it could not be decided, and is never a pass. */
 export interface Check {
   name: string
+  /** One plain sentence: what it looks at. */
+  description: string
+  /**
+   * Unless the profile says otherwise. True: `fail` ends the proposal and `unresolved` needs an override.
+   * False: it is shown, and decides nothing.
+   */
+  gates: boolean
+  /** Numbers that a person may set in the profile, with their defaults; `{}`: it has none. */
+  thresholds: Readonly<Record<string, number>>
   /** Raised with every change of what it demands: it is part of the profile's hash. */
   rules: unknown
   run(candidate: Candidate, parts: GuardianParts, signal: AbortSignal): Promise<CheckOutcome>

@@ -1,39 +1,74 @@
 import { createHash } from 'node:crypto'
-import { draft, type EventDraft } from '../../wire/events.ts'
-import type { Core } from '../core.ts'
-import { waiting } from '../state.ts'
+import { z } from 'zod'
+import { type BreachLimits, limitsSchema } from '../../wire/operator-review.ts'
 import { boot } from './boot.ts'
 import type { Check } from './check.ts'
 import { scope } from './scope.ts'
 import { types } from './types.ts'
 
-/** The gates of a proposal, in order of cost. A change of the list or of a check's rules is another profile. */
+/** In order of cost. */
+const allChecks: readonly Check[] = [scope, types, boot]
+
+const defaultLimits: BreachLimits = {
+  steps: 10,
+  errorRate: 0.5,
+  costPerStep: 3,
+  cachedShareDrop: 0.5,
+  progressPerDollar: null,
+}
+const day = 24 * 60 * 60_000
+const defaultExpiryMs = 7 * day
+
+/** What a person has set, in place of what the checks bring. */
+export const settingsSchema = z.object({
+  checks: z.record(
+    z.string(),
+    z.object({
+      gates: z.boolean().optional(),
+      runs: z.boolean().optional(),
+      thresholds: z.record(z.string(), z.number()).optional(),
+    }),
+  ),
+  probation: limitsSchema.optional(),
+  expiresAfterMs: z.number().nullable().optional(),
+})
+export type Settings = z.infer<typeof settingsSchema>
+
+export interface ProfileCheck extends Check {
+  runs: boolean
+  defaults: Readonly<Record<string, number>>
+}
+
+/** What a proposal is held to, and a revision in its probation. Any change of it, or of a check's rules, has another hash. */
 export interface Profile {
-  checks: readonly Check[]
+  /** Settings included. */
+  checks: readonly ProfileCheck[]
+  probation: BreachLimits
+  /** Of a proposal that waits; null: it never expires. */
+  expiresAfterMs: number | null
+  settings: Settings
   hash: string
 }
 
-const profileName = 'default'
+const noSettings: Settings = { checks: {} }
 
-export function profileOf(checks: readonly Check[] = [scope, types, boot]): Profile {
-  const rules = checks.map(({ name, rules }) => ({ name, rules }))
+/** @param steps of probation, where nobody has set them. */
+export function profileOf(
+  checks: readonly Check[] = allChecks,
+  settings: Settings = noSettings,
+  steps: number = defaultLimits.steps,
+): Profile {
+  const all = checks.map((check): ProfileCheck => {
+    const { gates = check.gates, runs = true, thresholds = {} } = settings.checks[check.name] ?? {}
+    const known = Object.entries(thresholds).filter(([name]) => Object.hasOwn(check.thresholds, name))
+    const defaults = check.thresholds
+    return { ...check, gates, runs, defaults, thresholds: { ...defaults, ...Object.fromEntries(known) } }
+  })
+  const probation = settings.probation ?? { ...defaultLimits, steps }
+  const expiresAfterMs = settings.expiresAfterMs === undefined ? defaultExpiryMs : settings.expiresAfterMs
+  const demands = all.map(({ name, rules, gates, runs, thresholds }) => ({ name, rules, gates, runs, thresholds }))
   const hash = createHash('sha256')
-    .update(JSON.stringify({ profile: profileName, rules }))
+    .update(JSON.stringify({ checks: demands, probation, expiresAfterMs }))
     .digest('hex')
-  return { checks, hash }
-}
-
-/** Records the profile where it is not that of the last record; what waits was checked under the old one and expires. */
-export async function recordProfile(core: Core): Promise<void> {
-  const { history } = core.parts
-  const { checks, hash } = core.profile
-  const last = await history.latest({ agent: null }, 'profile.changed')
-  if (last?.data.hash === hash) return
-  const data = { profile: profileName, hash, checks: checks.map(({ name }) => name) }
-  const drafts: EventDraft[] = [draft('profile.changed', data, { actor: 'kernel' })]
-  for (const state of core.ledger.agents()) {
-    for (const { proposal, task } of waiting(state))
-      drafts.push(draft('proposal.expired', { proposal }, { actor: 'kernel', agent: state.agent, task }))
-  }
-  await history.append(drafts)
+  return { checks: all, probation, expiresAfterMs, settings, hash }
 }

@@ -1,5 +1,7 @@
 import type { IntakeProblem, TreeFile } from '../../sandbox/sandbox.ts'
-import { type Check, fail, pass, recurrenceOf } from './check.ts'
+import { charter, isForbidden } from './charter.ts'
+import { type Candidate, type Check, fail, pass, recurrenceOf } from './check.ts'
+import { changesOf } from './delta.ts'
 import { hiddenCharacters } from './hidden.ts'
 import { latinWords, lookalikes } from './lookalikes.ts'
 import { encodedData } from './opaque.ts'
@@ -23,10 +25,18 @@ export const kernelFileNames: readonly string[] = ['package.json', 'wire.d.ts', 
 /** Whether the tree can be a policy at all, and whether a person can see all that it says. */
 export const scope: Check = {
   name: 'scope',
-  rules: { version: 3, ...scopeLimits, allowedExtensions },
-  async run({ files, base, recurrences }) {
+  description: 'Whether it can be a policy at all, and whether a person can see all that it says.',
+  gates: true,
+  thresholds: {},
+  rules: { version: 4, ...scopeLimits, allowedExtensions, charter },
+  async run(candidate) {
+    const { files, base, recurrences } = candidate
     const latin = latinWords(files)
-    const problems = [...treeProblems(files), ...files.flatMap((file) => textProblems(file, latin))]
+    const problems = [
+      ...treeProblems(files),
+      ...charterProblems(candidate),
+      ...files.flatMap((file) => textProblems(file, latin)),
+    ]
     const sizeBytes = files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
     const before = new Map(base.map(({ path, text }) => [path, text]))
     const changed = files.filter(({ path, text }) => before.get(path) !== text).length
@@ -49,6 +59,17 @@ export const scope: Check = {
       details,
     )
   },
+}
+
+/** What the charter keeps from an agent. A person may change it all the same; it is then of the gravest tier. */
+function charterProblems({ by, base, files }: Candidate): IntakeProblem[] {
+  if (by === 'operator') return []
+  return changesOf(base, files)
+    .filter(({ path }) => isForbidden(path))
+    .map(({ path }) => ({
+      path: escapeText(path),
+      problem: 'is kept from its agent by the charter: leave it as it is, and ask the operator where it must change',
+    }))
 }
 
 /** Rules of names, counts and sizes. Intake holds an agent's own copy to them; here they hold for every candidate. */

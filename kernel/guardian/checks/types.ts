@@ -36,6 +36,9 @@ const checkerConfig = {
 /** The TypeScript checker, in a box, over the candidate's own bytes. */
 export const types: Check = {
   name: 'types',
+  description: 'The TypeScript checker, in a box, over the bytes proposed.',
+  gates: true,
+  thresholds: {},
   rules: { version: 1, checkerConfig },
   async run({ agent, proposal, revision }, { provider, revisions }, signal) {
     const label = `${agent}.${proposal}.types`
