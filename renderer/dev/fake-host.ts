@@ -1,18 +1,14 @@
 // Long because: it invents every procedure of the contract.
-import { implement, ORPCError } from '@orpc/server'
-import { type EventRow, operatorContract, type TaskSummary } from '../../kernel/wire/operator.ts'
-import { proposalFiles, seedLoop, seedTools } from './fake-tree.ts'
-import { type FakeWorld, hash } from './fake-world.ts'
+import { ORPCError } from '@orpc/server'
+import type { EventRow, TaskSummary } from '../../kernel/wire/operator.ts'
+import { os } from './fake-contract.ts'
+import { compareTrees } from './fake-diff.ts'
+import { hash } from './fake-hash.ts'
+import { fakeReview } from './fake-review.ts'
+import type { FakeWorld } from './fake-world.ts'
 
 /** The whole operator contract over an invented world. */
 export function fakeHost(world: FakeWorld) {
-  const os = implement(operatorContract)
-  const proposalOf = ({ agent, proposal }: { agent: string; proposal: string }) => {
-    const found = world.proposals.find((each) => each.agent === agent && each.proposal === proposal)
-    if (!found) throw new ORPCError('NOT_FOUND', { message: `${agent} has no ${proposal}` })
-    return found
-  }
-  const bindingOf = (revision: string) => ({ revision, base: world.active(), checks: hash(70), profile: hash(71) })
   const taskOf = (): TaskSummary => taskSummary(world)
   const marked = (kind: EventRow['kind'], data: EventRow['data']) => ({
     seq: world.append({ kind, task: 'T-1', actor: 'operator', data }).seq,
@@ -226,11 +222,7 @@ export function fakeHost(world: FakeWorld) {
         binary: false,
       })),
     },
-    trials: {
-      list: os.trials.list.handler(() => []),
-      start: os.trials.start.handler(none),
-      stop: os.trials.stop.handler(none),
-    },
+    ...fakeReview(world),
     rules: {
       list: os.rules.list.handler(() => []),
       preview: os.rules.preview.handler(none),
@@ -238,7 +230,6 @@ export function fakeHost(world: FakeWorld) {
       revoke: os.rules.revoke.handler(none),
     },
     profile: { get: os.profile.get.handler(none), set: os.profile.set.handler(none) },
-    reviewer: { health: os.reviewer.health.handler(none), opinion: os.reviewer.opinion.handler(none) },
     tools: {
       list: os.tools.list.handler(() => []),
       get: os.tools.get.handler(none),
@@ -252,55 +243,6 @@ export function fakeHost(world: FakeWorld) {
       list: os.artifacts.list.handler(() => []),
       versions: os.artifacts.versions.handler(() => []),
       read: os.artifacts.read.handler(none),
-    },
-    proposals: {
-      hunks: os.proposals.hunks.handler(() => []),
-      look: os.proposals.look.handler(none),
-      derive: os.proposals.derive.handler(none),
-      return: os.proposals.return.handler(none),
-      defer: os.proposals.defer.handler(none),
-      list: os.proposals.list.handler(({ input }) =>
-        world.proposals.filter((each) => !input.waiting || each.state === 'ready'),
-      ),
-      get: os.proposals.get.handler(({ input }) => ({
-        ...proposalOf(input),
-        active: { revision: world.active(), activation: world.activation },
-      })),
-      file: os.proposals.file.handler(({ input }) => proposalFiles[input.path] ?? { before: null, after: null }),
-      view: os.proposals.view.handler(({ input }) => ({
-        nonce: `n${++world.nonces}`,
-        binding: bindingOf(proposalOf(input).revision),
-        issuedAt: Date.now(),
-      })),
-      approve: os.proposals.approve.handler(({ input }) => {
-        const found = proposalOf(input)
-        const before = world.active()
-        found.state = 'probation'
-        found.decidedAt = Date.now()
-        const { seq } = marked('proposal.reviewed', {
-          proposal: found.proposal,
-          verdict: 'approved',
-          reason: input.reason ?? '',
-          by: 'operator',
-        })
-        world.activate('proposal', found.revision, found.proposal)
-        return { seq, state: found.state, before, after: found.revision }
-      }),
-      reject: os.proposals.reject.handler(({ input }) => {
-        const found = proposalOf(input)
-        found.state = 'rejected'
-        found.reason = input.reason
-        found.decidedAt = Date.now()
-        const { seq } = marked('proposal.reviewed', {
-          proposal: found.proposal,
-          verdict: 'rejected',
-          reason: input.reason,
-          by: 'operator',
-        })
-        return { seq, state: found.state, before: world.active(), after: world.active() }
-      }),
-      submit: os.proposals.submit.handler(() => ({ proposal: 'P-9', revision: hash(80), state: 'checking' as const })),
-      withdraw: os.proposals.withdraw.handler(() => ({ state: 'withdrawn' as const })),
     },
     revisions: {
       effects: os.revisions.effects.handler(() => []),
@@ -319,19 +261,12 @@ export function fakeHost(world: FakeWorld) {
             : row
         })
       }),
-      files: os.revisions.files.handler(({ input }) => {
-        const isEdited = input.revision !== world.revisions[0]?.revision
-        const files = [{ path: 'tools.ts', text: seedTools }]
-        if (!isEdited) return [...files, { path: 'loop.ts', text: seedLoop }]
-        return [...files, ...Object.entries(proposalFiles).map(([path, { after }]) => ({ path, text: after ?? '' }))]
-      }),
-      compare: os.revisions.compare.handler(() => ({
-        files: [
-          { path: 'loop.ts', change: 'changed' as const, addedLines: 3, removedLines: 2 },
-          { path: 'tools/gather.ts', change: 'added' as const, addedLines: 11, removedLines: 0 },
-        ],
-        diff: '--- a/loop.ts\n+++ b/loop.ts\n@@ -8,3 +8,4 @@\n const input = await context(kernel)\n-    for (const call of reply.calls) {\n+    for (const call of batch(reply.calls)) {\n',
-      })),
+      files: os.revisions.files.handler(({ input }) =>
+        Object.entries(world.treeOf(input.revision)).map(([path, text]) => ({ path, text })),
+      ),
+      compare: os.revisions.compare.handler(({ input }) =>
+        compareTrees(world.treeOf(input.from), world.treeOf(input.to)),
+      ),
       rollbackPreview: os.revisions.rollbackPreview.handler(({ input }) => ({
         from: { activation: world.activation, revision: world.active() },
         to: { activation: input.activation, revision: world.revisions[input.activation - 1]?.revision ?? hash(1) },

@@ -8,9 +8,10 @@ import type {
   StepPoint,
   TaskSummary,
 } from '../../kernel/wire/operator.ts'
-import { proposalFiles } from './fake-tree.ts'
-
-export const hash = (n: number): string => (n * 2654435761).toString(16).padStart(8, '0').slice(-8).repeat(8)
+import type { TrialRow } from '../../kernel/wire/operator-trials.ts'
+import { hash } from './fake-hash.ts'
+import { plan, planAll } from './fake-proposals.ts'
+import { endlessTree, forgetTree, gatherTree, seedTree, type Tree } from './fake-tree.ts'
 
 export const revisions = { seed: hash(1), second: hash(2), third: hash(3), bad: hash(4) }
 
@@ -21,6 +22,9 @@ export class FakeWorld {
   readonly steps: StepPoint[] = []
   readonly proposals: ProposalDetail[] = []
   readonly revisions: RevisionRow[] = []
+  /** By revision. */
+  readonly trees = new Map<string, Tree>([[revisions.seed, seedTree]])
+  readonly trials: TrialRow[] = []
   readonly listeners = new Set<(events: EventRow[]) => void>()
   state: TaskSummary['state'] = 'running'
   activation = 1
@@ -43,12 +47,36 @@ export class FakeWorld {
     this.append({ kind: 'task.created', task: 'T-1', data: { title: 'Hollowmere: master three trades' } })
     this.append({ kind: 'task.started', task: 'T-1', data: {} })
     for (let n = 0; n < 38; n++) this.step()
-    this.propose('P-1', 'rejected', 'Drop the step limit so that turns never end', revisions.bad)
+    plan(this, {
+      proposal: 'P-1',
+      state: 'rejected',
+      claim: 'Drop the step limit so that turns never end',
+      before: seedTree,
+      after: endlessTree,
+      revision: revisions.bad,
+      reason: 'A turn without an end cannot be stopped safely.',
+      category: 'unsafe',
+    })
     for (let n = 0; n < 12; n++) this.step()
-    this.propose('P-2', 'active', 'Gather until the bag is full in one tool call', revisions.second)
+    const claim = 'Gather until the bag is full in one tool call'
+    plan(this, {
+      proposal: 'P-2',
+      state: 'active',
+      claim,
+      before: seedTree,
+      after: gatherTree,
+      revision: revisions.second,
+    })
     this.activate('proposal', revisions.second, 'P-2')
     for (let n = 0; n < 46; n++) this.step()
-    this.propose('P-3', 'rolled-back', 'Keep only the last four results in context', revisions.third)
+    plan(this, {
+      proposal: 'P-3',
+      state: 'rolled-back',
+      claim: 'Keep only the last four results in context',
+      before: gatherTree,
+      after: forgetTree,
+      revision: revisions.third,
+    })
     this.activate('proposal', revisions.third, 'P-3')
     for (let n = 0; n < 6; n++) this.step()
     this.append({
@@ -64,7 +92,7 @@ export class FakeWorld {
     })
     this.activate('last-good', revisions.second, null)
     for (let n = 0; n < 30; n++) this.step()
-    this.propose('P-4', 'ready', 'Read the map once and walk by trade, not by step', hash(9))
+    planAll(this)
   }
 
   append(draft: Draft): EventRow {
@@ -235,77 +263,15 @@ export class FakeWorld {
     })
   }
 
-  propose(proposal: string, state: ProposalDetail['state'], claim: string, revision: string): void {
-    const files = Object.entries(proposalFiles).map(([path, { before }]) => ({
-      path,
-      change: before === null ? ('added' as const) : ('changed' as const),
-      addedLines: before === null ? 11 : 3,
-      removedLines: before === null ? 0 : 2,
-    }))
-    const where = { task: 'T-1' }
-    const made = this.append({
-      ...where,
-      actor: 'executor',
-      kind: 'proposal.made',
-      data: { proposal, revision, base: this.active(), claim, files, by: 'executor' },
-    })
-    const checks = fakeChecks(made.seq)
-    for (const check of checks) this.append({ ...where, kind: 'proposal.checked', data: { proposal, ...check } })
-    this.append({ ...where, kind: 'proposal.readied', data: { proposal, risk: 'MED', reasons: ['changes the loop'] } })
-    if (state === 'rejected')
-      this.append({
-        ...where,
-        actor: 'operator',
-        kind: 'proposal.reviewed',
-        data: {
-          proposal,
-          verdict: 'rejected',
-          reason: 'A turn without an end cannot be stopped safely.',
-          by: 'operator',
-        },
-      })
-    this.proposals.push({
-      agent: 'scout',
-      proposal,
-      task: 'T-1',
-      state,
-      revision,
-      base: this.active(),
-      risk: 'MED',
-      riskReasons: ['Changes executor logic: loop.ts', 'Adds a tool: gather'],
-      claim,
-      by: 'executor',
-      files,
-      addedLines: 14,
-      removedLines: 2,
-      madeAt: made.at,
-      madeSeq: made.seq,
-      decidedAt: state === 'ready' ? null : made.at + 40_000,
-      reason: state === 'rejected' ? 'A turn without an end cannot be stopped safely.' : null,
-      activation: null,
-      why: 'Seven of the last ten model calls asked for the same command again.\nOne call that repeats it would save six.\n<img src=x onerror=alert(1)> is shown as text.',
-      expects: 'cost per xp falls by a third',
-      evidence: [88, 91, 97],
-      sizeBytes: 9312,
-      problems: [],
-      checks,
-      pendingChecks: [],
-      active: { revision: this.active(), activation: this.activation },
-      onApprove: ['T-1 goes on with r5 at its next safe point.', 'Probation watches the first 10 steps.'],
-      undo: 'Roll back to r4: one step, no data is lost.',
-      blocked: state === 'ready' ? null : `already ${state}`,
-      unresolved: [],
-      looked: [],
-      derivedFrom: null,
-      derivedTo: null,
-      predecessor: null,
-      comments: [],
-      category: null,
-      expiresAt: null,
-      deferredUntil: null,
-      triggers: [],
-      opinions: [],
-    })
+  /** The hash of a revision by a name of its own. */
+  name(of: string): string {
+    return of === 'seed'
+      ? revisions.seed
+      : hash(100 + [...of].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) >>> 0, 7))
+  }
+
+  treeOf(revision: string): Tree {
+    return this.trees.get(revision) ?? {}
   }
 
   active(): string {
@@ -338,50 +304,4 @@ export class FakeWorld {
       }
     })
   }
-}
-
-function fakeChecks(seq: number): ProposalDetail['checks'] {
-  return [
-    {
-      seq: seq + 1,
-      check: 'scope',
-      verdict: 'pass',
-      summary: '2 files, 9.1 KiB, no links, no binaries',
-      details: { files: 2 },
-      durationMs: 12,
-    },
-    {
-      seq: seq + 2,
-      check: 'static',
-      verdict: 'pass',
-      summary: 'capabilities added: none; imports added: ./sandbox.ts',
-      details: { added: [], imports: ['./sandbox.ts'] },
-      durationMs: 31,
-    },
-    {
-      seq: seq + 3,
-      check: 'types',
-      verdict: 'pass',
-      summary: 'no errors in 14 files',
-      details: { errors: 0 },
-      durationMs: 512,
-    },
-    {
-      seq: seq + 4,
-      check: 'boot',
-      verdict: 'pass',
-      summary: 'handshake and one synthetic turn',
-      details: { handshakeMs: 181 },
-      durationMs: 640,
-    },
-    {
-      seq: seq + 5,
-      check: 'replay',
-      verdict: 'unresolved',
-      summary:
-        'estimate: 5 of 5 steps run; input 5.1k → 5.3k tokens; predicted cached share 93 % → 12 % on the first call',
-      details: { steps: 5, tokensBefore: 5120, tokensAfter: 5304, prefix: 'changed' },
-      durationMs: 1930,
-    },
-  ]
 }
