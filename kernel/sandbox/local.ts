@@ -201,6 +201,7 @@ export function localProvider(config: LocalConfig): SandboxProvider {
       await killAll(place.label)
       await stopped(place.label, () => snapshots.restore(place, name))
     },
+    clone: (place, name, to) => snapshots.clone(place, name, to),
     snapshots: (place) => snapshots.list(place),
     forget: (place, name) => snapshots.forget(place, name),
     async destroy(place) {

@@ -51,6 +51,7 @@ export function chooseProvider(providers: readonly SandboxProvider[]): Providers
     open: async (place) => (await of(place.sandbox)).open(place),
     snapshot: async (place, name) => (await of(place.sandbox)).snapshot(place, name),
     restore: async (place, name) => (await of(place.sandbox)).restore(place, name),
+    clone: async (place, name, to) => (await of(place.sandbox)).clone(place, name, to),
     snapshots: async (place) => (await of(place.sandbox)).snapshots(place),
     forget: async (place, name) => (await of(place.sandbox)).forget(place, name),
     destroy: async (place) => (await of(place.sandbox)).destroy(place),

@@ -208,6 +208,11 @@ export interface SandboxProvider {
   snapshot(place: TaskPlace, name: string): Promise<Snapshot>
   /** Puts a snapshot in place of the state; ends every box of the label. @throws KernelError `not-found`. */
   restore(place: TaskPlace, name: string): Promise<void>
+  /**
+   * Makes the sandbox `to`, of which nothing is there yet, with the state of a snapshot of `place`; nothing of `place` changes.
+   * Both are of one provider. @throws KernelError `not-found`.
+   */
+  clone(place: TaskPlace, name: string, to: TaskPlace): Promise<void>
   snapshots(place: TaskPlace): Promise<Snapshot[]>
   /** @throws KernelError `not-found`. */
   forget(place: TaskPlace, name: string): Promise<void>

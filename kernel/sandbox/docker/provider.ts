@@ -264,6 +264,12 @@ export function dockerProvider(config: DockerConfig): SandboxProvider {
       await fence()
       await tasks.restore(place, name)
     },
+    async clone(place, name, to) {
+      checkLabel(to.label)
+      await fence()
+      requireOpen()
+      await tasks.clone(place, name, to)
+    },
     snapshots: images.list,
     forget: images.forget,
     destroy: tasks.destroy,

@@ -28,6 +28,7 @@ export interface TaskContainers {
   open(place: TaskPlace): Promise<void>
   snapshot(place: TaskPlace, name: string): Promise<Snapshot>
   restore(place: TaskPlace, name: string): Promise<void>
+  clone(place: TaskPlace, name: string, to: TaskPlace): Promise<void>
   destroy(place: TaskPlace): Promise<void>
   /** Ends what runs in the containers of earlier kernels, and keeps their state. @returns how many ran. */
   fence(label?: string): Promise<number>
@@ -181,6 +182,13 @@ export function taskContainers(parts: TaskParts): TaskContainers {
       await open.get(place.label)?.end()
       open.delete(place.label)
       await replace(place, imageId)
+    },
+    async clone(place, name, to) {
+      if ((await settle(to.label)) !== null)
+        throw new KernelError('conflict', `there is a sandbox of "${to.label}" already`)
+      const container = await make(to, await images.idOf(place, name), '.filling')
+      await rename(container, nameOf(to.label))
+      await takeUp(to, container)
     },
     async destroy(place) {
       open.delete(place.label)

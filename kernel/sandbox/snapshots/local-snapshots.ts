@@ -20,6 +20,8 @@ export interface LocalSnapshots {
   open(place: TaskPlace): Promise<void>
   take(place: TaskPlace, name: string): Promise<Snapshot>
   restore(place: TaskPlace, name: string): Promise<void>
+  /** A copy of a snapshot as the root of another task, which has none yet. */
+  clone(place: TaskPlace, name: string, to: TaskPlace): Promise<void>
   list(place: TaskPlace): Promise<Snapshot[]>
   forget(place: TaskPlace, name: string): Promise<void>
   destroy(place: TaskPlace): Promise<void>
@@ -175,6 +177,18 @@ export function localSnapshots(
         await syncFolder(base)
         failpoint('restore:done')
         await removeTree(old)
+      }),
+
+    clone: (place, name, to) =>
+      inTurn(place, async () => {
+        const entries = await needed(place, name)
+        const { base, root } = folders(to)
+        const making = join(base, 'root.making')
+        if (existsSync(root)) throw new KernelError('conflict', `${root} is there already`)
+        await removeTree(making)
+        await lay(entries, folders(place).objects, making)
+        await rename(making, root)
+        await syncFolder(base)
       }),
 
     async list(place) {

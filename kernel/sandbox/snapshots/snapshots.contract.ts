@@ -67,6 +67,29 @@ export function describeSnapshots(name: string, make: () => Promise<SnapshotsUnd
       ])
     })
 
+    it('makes another sandbox of a snapshot, and from then on neither touches the other', async () => {
+      const place = await open()
+      await sh(place, 'echo one > /task/file; chmod 640 /task/file; echo t > /opt/tool')
+      await provider.snapshot(place, 'fork')
+      await sh(place, 'echo later > /task/file')
+      tasks += 1
+      const base = join(under.boxesDir, 'tasks', `T-${tasks}`)
+      for (const part of ['policy', ...(provider.name === 'docker' ? ['root'] : [])])
+        await mkdir(join(base, part), { recursive: true })
+      const to = { label: `T-${tasks}`, mounts: { root: join(base, 'root'), policy: join(base, 'policy') } }
+      await provider.clone(place, 'fork', to)
+      await provider.forget(place, 'fork')
+      await provider.open(to)
+      expect(await sh(to, 'cat /task/file /opt/tool; stat -c %a /task/file; echo mine > /task/file')).toBe(
+        'one\nt\n640\n',
+      )
+      expect(await sh(place, 'cat /task/file')).toBe('later\n')
+      expect(await provider.snapshots(to)).toEqual([])
+      await expect(provider.clone(place, 'none', to)).rejects.toThrow(/no snapshot|already/)
+      await provider.destroy(to)
+      expect(await sh(place, 'cat /task/file')).toBe('later\n')
+    })
+
     it('keeps several, oldest first, one in place of another of its name, and forgets', async () => {
       const place = await open()
       expect(await provider.snapshots(place)).toEqual([])
