@@ -27,9 +27,11 @@ import { openSharedBudgets } from './models/shared-budgets.ts'
 import { createTokenCounter } from './models/tokens.ts'
 import { recordNotices } from './notice-record.ts'
 import { createNotices } from './notices.ts'
+import { createArtifactDesk } from './operator/artifacts.ts'
 import { createBudgetDesk } from './operator/budgets.ts'
 import { createCredentials } from './operator/credentials.ts'
 import { createHistoryDesk } from './operator/history.ts'
+import { reviewerHealth } from './operator/reviewer.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
 import { type KernelResources, readSeed } from './resources.ts'
 import { createRevisions } from './revisions/tree.ts'
@@ -45,6 +47,8 @@ import { holdLock } from './store/lock.ts'
 import { recordedSuspension, type Suspension } from './suspension.ts'
 import { createTasks } from './tasks/registry.ts'
 import type { Tasks } from './tasks/tasks.ts'
+import { createToolDesk } from './tools/desk.ts'
+import { createQuarantine } from './tools/quarantine.ts'
 import { draft, type EventData } from './wire/events.ts'
 import type { HostStatus } from './wire/operator.ts'
 
@@ -190,6 +194,8 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   const gateway = maskedGateway(open, masks)
   const artifacts = createArtifacts({ history })
   const revisions = createRevisions({ history, boxesDir, wireSource: await readFile(resources.wire, 'utf8') })
+  const quarantine = createQuarantine(history)
+  opened.push(() => quarantine.close())
   const executors = createExecutors({
     history,
     artifacts,
@@ -199,6 +205,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     clock,
     files,
     tokens: counter,
+    quarantine,
     policy: () => guardian,
   })
   opened.push(() => executors.close())
@@ -367,6 +374,9 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
       if ((await guardian.active(agent)) === null) await guardian.createAgent(agent, await readSeed(resources.seed))
     },
     historyDesk: createHistoryDesk({ history, verified: keepVerified }),
+    toolDesk: createToolDesk({ history, revisions, quarantine, tokens: counter, clock }),
+    artifactDesk: createArtifactDesk({ history, artifacts }),
+    reviewerHealth: (days) => reviewerHealth(history, clock, days),
   })
 
   return {

@@ -1,7 +1,9 @@
 import type { Clock } from '../clock.ts'
 import type { History } from '../history/history.ts'
 import { sha256 } from '../store/chain.ts'
+import type { Quarantined } from '../tools/tools.ts'
 import { draft, type EventDraft } from '../wire/events.ts'
+import type { KernelMethod } from '../wire/executor.ts'
 import type { ToolCall, ToolOutput } from './items.ts'
 import { headOf } from './text.ts'
 
@@ -18,7 +20,13 @@ interface OpenCall extends ToolCall {
   since: number
   /** First and last moment of the mediated operations that are known to be its own. */
   used: { from: number; to: number } | null
+  /** What was asked of the kernel on its behalf, beyond reads. */
+  operations: Set<KernelMethod>
+  /** Its tool is in quarantine, and something of it was not carried out: what it is answered, whatever the executor says. */
+  refusal: string | null
 }
+
+const nothing: ReadonlyMap<string, Quarantined> = new Map()
 
 /**
  * The tool calls of one task that the model has asked for and that no request has answered yet. They outlive turns and
@@ -41,13 +49,20 @@ export class OpenCalls {
   }
 
   /** Drafts of `tool.called`; the calls are open from now on. A call id that is open already is the same call. */
-  async called(calls: readonly ToolCall[], request: number, place: Place): Promise<EventDraft<'tool.called'>[]> {
+  async called(
+    calls: readonly ToolCall[],
+    request: number,
+    place: Place,
+    quarantined: ReadonlyMap<string, Quarantined> = nothing,
+  ): Promise<EventDraft<'tool.called'>[]> {
     const drafts: EventDraft<'tool.called'>[] = []
     for (const call of calls) {
       const id = idOf(call.call)
       const name = headOf(call.name, nameBytes)
       if (this.#open.has(id)) continue
-      this.#open.set(id, { ...call, call: id, name, place, since: this.#clock.monotonic(), used: null })
+      const since = this.#clock.monotonic()
+      const refusal = refusalBy(name, quarantined)
+      this.#open.set(id, { ...call, call: id, name, place, since, used: null, operations: new Set(), refusal })
       const given = await this.#inline(call.arguments)
       drafts.push(
         draft(
@@ -73,18 +88,20 @@ export class OpenCalls {
       const open = this.#open.get(idOf(output.call))
       if (!open) continue
       this.#open.delete(open.call)
-      const shown = await this.#inline(output.text)
+      const text = open.refusal ?? output.text
+      const shown = await this.#inline(text)
       drafts.push(
         draft(
           'tool.finished',
           {
             call: open.call,
             name: open.name,
-            outcome: /^error:/i.test(output.text) ? 'error' : 'ok',
+            outcome: /^error:/i.test(text) ? 'error' : 'ok',
             output: shown.text,
             ...(shown.blob === null ? {} : { outputBlob: shown.blob }),
-            outputBytes: Buffer.byteLength(output.text),
+            outputBytes: Buffer.byteLength(text),
             durationMs: open.used ? open.used.to - open.used.from : this.#clock.monotonic() - open.since,
+            ...operationsOf(open),
           },
           // It belongs to the step that asked for it, whatever turn delivers it.
           { ...place, turn: open.place.turn, step: open.place.step },
@@ -111,6 +128,7 @@ export class OpenCalls {
           output: unknownEffect,
           outputBytes: Buffer.byteLength(unknownEffect),
           durationMs: this.#clock.monotonic() - call.since,
+          ...operationsOf(call),
         },
         { ...place, turn: call.place.turn, step: call.place.step },
       ),
@@ -126,6 +144,41 @@ export class OpenCalls {
     if (open.length === 1) return open[0] ?? null
     const naming = open.filter((call) => stringsIn(call.arguments).some((text) => what.includes(text)))
     return naming.length === 1 ? (naming[0] ?? null) : null
+  }
+
+  /**
+   * Notes an operation under its call. A text where it is not to be carried out, because it is, or cannot be told from,
+   * one of a tool in quarantine: beside such a call only what another one names word for word is surely not its own.
+   */
+  begins(method: KernelMethod, what: string, quarantined: ReadonlyMap<string, Quarantined>): string | null {
+    const open = [...this.#open.values()]
+    const held = open.filter((call) => call.refusal !== null || quarantined.has(call.name))
+    if (held.length > 0) {
+      const isOthers = open.some((call) => !held.includes(call) && names(call, what))
+      if (!isOthers || held.some((call) => names(call, what))) {
+        for (const call of held) call.refusal ??= refusalBy(call.name, quarantined)
+        return held[0]?.refusal ?? null
+      }
+    }
+    const owner = this.ownerOf(what)
+    if (owner !== null) this.#open.get(owner.call)?.operations.add(method)
+    return null
+  }
+
+  /** What the call is answered with in place of the executor's own words; null: with these. */
+  refusalOf(call: string): string | null {
+    return this.#open.get(idOf(call))?.refusal ?? null
+  }
+
+  /** Of the first open call of a tool in quarantine that none of these outputs answers; null: there is none. */
+  unansweredRefusal(outputs: readonly ToolOutput[], quarantined: ReadonlyMap<string, Quarantined>): string | null {
+    const answered = new Set(outputs.map(({ call }) => idOf(call)))
+    for (const call of this.#open.values()) {
+      if (answered.has(call.call)) continue
+      const refusal = call.refusal ?? refusalBy(call.name, quarantined)
+      if (refusal !== null) return refusal
+    }
+    return null
   }
 
   /** An operation of this call took from `from` (monotonic) until now. */
@@ -145,6 +198,21 @@ export class OpenCalls {
 /** As events and this table know a call: a provider's id of any length. */
 function idOf(call: string): string {
   return call.length <= 128 ? call : `sha256:${sha256(call)}`
+}
+
+function refusalBy(name: string, quarantined: ReadonlyMap<string, Quarantined>): string | null {
+  const found = quarantined.get(name)
+  if (found === undefined) return null
+  return `error: forbidden: the tool ${name} is in quarantine (${found.reason}): what it asks for is not carried out. Work without it.`
+}
+
+function operationsOf({ operations }: OpenCall): { operations?: string[] } {
+  return operations.size === 0 ? {} : { operations: [...operations].sort() }
+}
+
+/** Whether an argument is this command, or this path or the end of it. */
+function names({ arguments: given }: OpenCall, what: string): boolean {
+  return stringsIn(given).some((text) => what === text || what.endsWith(`/${text}`))
 }
 
 /** Strings among the top-level values of a call's arguments; of arguments that are no JSON object, the whole. */

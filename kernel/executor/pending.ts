@@ -14,6 +14,8 @@ const pendingKinds: ReadonlySet<EventKind> = new Set<EventKind>([
   'revision.activation-failed',
   'revision.rolled-back',
   'tool.quarantined',
+  'tool.released',
+  'tool.retirement-asked',
   'job.ended',
   'budget.raised',
 ])

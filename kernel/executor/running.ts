@@ -5,6 +5,7 @@ import type { History } from '../history/history.ts'
 import type { Gateway, TokenCounter } from '../models/models.ts'
 import type { Revisions } from '../revisions/revisions.ts'
 import type { BoxSpec, SandboxProvider } from '../sandbox/sandbox.ts'
+import type { Quarantine } from '../tools/tools.ts'
 import type { Actor } from '../wire/events.ts'
 import type { SandboxListResult, SandboxReadResult, SandboxWriteParams } from '../wire/executor.ts'
 import type { OpenCalls, Place } from './calls.ts'
@@ -49,6 +50,7 @@ export interface ExecutorParts {
   policy: () => PolicyService
   clock: Clock
   tokens: TokenCounter
+  quarantine: Pick<Quarantine, 'of'>
   timings: Timings
 }
 

@@ -34,6 +34,7 @@ beforeEach(async () => {
     policy: () => test.guardian,
     clock: systemClock,
     tokens: createTokenCounter(),
+    quarantine: { of: async () => new Map() },
   })
   await test.guardian.createAgent(agent, seed)
 })

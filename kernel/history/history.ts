@@ -1,5 +1,5 @@
 import type { StoreFault } from '../store/store.ts'
-import type { Event, EventDraft, EventKind, Progress, TokenUsage } from '../wire/events.ts'
+import type { Actor, Event, EventDraft, EventKind, Progress, TokenUsage } from '../wire/events.ts'
 
 /** Which events a reader may see: one agent's (or, for the operator, all), up to and including `asOf`. */
 export interface View {
@@ -97,6 +97,14 @@ export interface ArtifactVersion {
   at: number
 }
 
+/** With the header of its event. */
+export interface ArtifactWrite extends ArtifactVersion {
+  seq: number
+  actor: Actor
+  task: string | null
+  revision: string | null
+}
+
 /** A model request as a delta against an earlier one; `items` in order: instructions and tools first, then input items. */
 export interface RequestDraft {
   agent: string
@@ -175,6 +183,10 @@ export interface History {
   /** The agent that this one, fork by fork, goes back to; itself where it is no fork. */
   lineageRoot(agent: string): Promise<string>
   tools(scope: { task?: string; agent?: string }): Promise<ToolRow[]>
+  /** Calls of each tool of an agent by what they asked of the kernel. */
+  toolOperations(agent: string): Promise<{ name: string; operation: string; calls: number }[]>
+  /** From an index alone. `sinceMs`: epoch. */
+  toolCallsSince(agent: string, tool: string, sinceMs: number): Promise<number>
   repeatedCalls(task: string, limit: number): Promise<{ name: string; arguments: string; count: number }[]>
   byModel(scope: {
     task?: string
@@ -187,6 +199,8 @@ export interface History {
 
   /** Every version of an artifact in the agent's lineage, oldest first. An event `artifact.written` must carry the next. */
   artifactVersions(agent: string, name: string): Promise<ArtifactVersion[]>
+  /** Every version of one artifact (or, without a name, of all) in the agent's lineage, with who wrote it. */
+  artifactWrites(agent: string, name?: string): Promise<ArtifactWrite[]>
   /** The latest version of each artifact whose name starts with `prefix`, by name. */
   artifactNames(agent: string, prefix: string): Promise<ArtifactVersion[]>
 

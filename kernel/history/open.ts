@@ -7,7 +7,7 @@ import type { Event, EventDraft, EventKind } from '../wire/events.ts'
 import { archiveBlobs } from './archive.ts'
 import { rowOf } from './drafts.ts'
 import { follow } from './follow.ts'
-import type { History, StoredRequest } from './history.ts'
+import type { ArtifactWrite, History, StoredRequest } from './history.ts'
 import { createReports } from './reports.ts'
 import { eventOf, eventsOf } from './rows.ts'
 
@@ -162,6 +162,8 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
 
     ...createReports(store),
     artifactVersions: (agent, name) => store.query('artifactVersions', agent, name),
+    artifactWrites: (agent, name = undefined) =>
+      store.query('artifactWrites', agent, name ?? null) as Promise<ArtifactWrite[]>,
     artifactNames: (agent, prefix) => store.query('artifactNames', agent, prefix),
     async verify({ full = true, threads } = {}) {
       if (!full) return store.query('verifyRecent')

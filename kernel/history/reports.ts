@@ -4,7 +4,17 @@ import type { ActivationRow, History, StepRow, TaskTotals, ToolRow } from './his
 
 type Reports = Pick<
   History,
-  'steps' | 'activations' | 'totals' | 'spent' | 'lineageRoot' | 'tools' | 'repeatedCalls' | 'byModel' | 'cacheBreaks'
+  | 'steps'
+  | 'activations'
+  | 'totals'
+  | 'spent'
+  | 'lineageRoot'
+  | 'tools'
+  | 'toolOperations'
+  | 'toolCallsSince'
+  | 'repeatedCalls'
+  | 'byModel'
+  | 'cacheBreaks'
 >
 
 /** Sums as the store names them. */
@@ -47,6 +57,12 @@ export function createReports(store: Pick<Store, 'query'>): Reports {
     spent: async (scope) => (await store.query('spent', scope)) as { nanoUsd: number; tokens: number },
     lineageRoot: async (agent) => (await store.query('lineageRoot', agent)) as string,
     tools: async (scope) => (await store.query('tools', scope)) as ToolRow[],
+    async toolOperations(agent) {
+      const rows = await store.query('toolOperations', agent)
+      return rows as Awaited<ReturnType<History['toolOperations']>>
+    },
+    toolCallsSince: async (agent, tool, sinceMs) =>
+      (await store.query('toolCallsSince', agent, tool, sinceMs)) as number,
     async byModel(scope) {
       const rows = await store.query('byModel', scope)
       return rows as Awaited<ReturnType<History['byModel']>>

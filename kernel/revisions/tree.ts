@@ -6,7 +6,8 @@ import type { History } from '../history/history.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
 import { compareTrees, diffTrees } from './changes.ts'
 import { isLaid, lay } from './folder.ts'
-import { manifestOf, parseManifest } from './manifest.ts'
+import { cutHunks, keepHunks } from './hunks.ts'
+import { type ManifestEntry, manifestOf, parseManifest } from './manifest.ts'
 import type { Revisions } from './revisions.ts'
 
 export interface RevisionsOptions {
@@ -42,11 +43,14 @@ export function createRevisions({ history, boxesDir, wireSource }: RevisionsOpti
     throw new KernelError('invalid', `${path} holds a key that Exodesk knows: take it out and propose again`)
   }
 
-  async function read(revision: string): Promise<TreeFile[]> {
+  async function manifest(revision: string): Promise<ManifestEntry[]> {
     if (!(await has(revision))) throw new KernelError('not-found', `no revision ${revision}`)
-    const entries = parseManifest((await history.getBlob(revision)).toString('utf8'), revision)
+    return parseManifest((await history.getBlob(revision)).toString('utf8'), revision)
+  }
+
+  async function read(revision: string): Promise<TreeFile[]> {
     return Promise.all(
-      entries.map(async ({ path, sha256 }) => ({ path, text: (await history.getBlob(sha256)).toString('utf8') })),
+      (await manifest(revision)).map(async ({ path, sha256 }) => ({ path, text: (await history.getBlob(sha256)).toString('utf8') })),
     )
   }
 
@@ -72,6 +76,7 @@ export function createRevisions({ history, boxesDir, wireSource }: RevisionsOpti
     },
     has,
     read,
+    hashes: async (revision) => new Map((await manifest(revision)).map(({ path, sha256 }) => [path, sha256])),
     materialise(revision) {
       const running = underWay.get(revision) ?? layRevision(revision).finally(() => underWay.delete(revision))
       underWay.set(revision, running)
@@ -83,6 +88,8 @@ export function createRevisions({ history, boxesDir, wireSource }: RevisionsOpti
       return compareTrees(before, after)
     },
     compare: compareTrees,
+    cut: cutHunks,
+    keep: keepHunks,
     diff: (from, to, maxBytes = diffBytes) => diffTrees(from, to, maxBytes),
   }
 }

@@ -83,17 +83,19 @@ describe('the writer’s own connection', () => {
 
 describe('the schema', () => {
   it('[F27] of a newer version is refused, by name, and left as it is', () => {
-    expect(db.pragma('user_version', { simple: true })).toBe(2)
-    migrate(db, '9.9.9', ['', '', 'CREATE TABLE more (a)'])
-    expect(() => migrate(db, '0.1.0')).toThrowError(/written by Exodesk 9\.9\.9 \(schema 3; this is 0\.1\.0 .*update/)
     expect(db.pragma('user_version', { simple: true })).toBe(3)
+    migrate(db, '9.9.9', ['', '', '', 'CREATE TABLE more (a)'])
+    expect(() => migrate(db, '0.1.0')).toThrowError(/written by Exodesk 9\.9\.9 \(schema 4; this is 0\.1\.0 .*update/)
+    expect(db.pragma('user_version', { simple: true })).toBe(4)
   })
 
   it('[F27] is copied aside before a migration, and a migration that fails changes nothing', () => {
-    expect(() => migrate(db, '0.2.0', ['', '', 'CREATE TABLE two (a); CREATE TABLE two (a)'])).toThrow(/already exists/)
-    expect(db.pragma('user_version', { simple: true })).toBe(2)
+    expect(() => migrate(db, '0.2.0', ['', '', '', 'CREATE TABLE two (a); CREATE TABLE two (a)'])).toThrow(
+      /already exists/,
+    )
+    expect(db.pragma('user_version', { simple: true })).toBe(3)
     expect(db.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'two'").pluck().get()).toBe(0)
-    const copy = openForReading(join(test.dataDir, 'history.db.schema-2'))
+    const copy = openForReading(join(test.dataDir, 'history.db.schema-3'))
     expect(copy.prepare('SELECT count(*) FROM events').pluck().get()).toBe(3)
     copy.close()
   })

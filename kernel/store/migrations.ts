@@ -3,10 +3,11 @@ import { failpoint } from '../failpoints.ts'
 import { copyFile } from './files.ts'
 import { history } from './migrations/0001-history.ts'
 import { durability } from './migrations/0002-durability.ts'
+import { tools } from './migrations/0003-tools.ts'
 import { type Connection, openInMemory } from './sqlite.ts'
 
 /** The schema after the first n is version n. */
-const migrations: readonly string[] = [history, durability]
+const migrations: readonly string[] = [history, durability, tools]
 
 /** 'exod': says whose file it is. */
 const applicationId = 0x65786f64

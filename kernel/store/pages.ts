@@ -121,7 +121,7 @@ function select(
 
 /** Named, because without statistics the planner may take the wider of two. */
 function indexFor(hasAgent: boolean, options: PageOptions, byRange: boolean): string {
-  if (options.tool !== undefined) return ' INDEXED BY events_tool'
+  if (options.tool !== undefined) return ` INDEXED BY events_${hasAgent ? 'agent_' : ''}tool`
   if (options.task !== undefined) return ` INDEXED BY events_task${byRange ? '_kind' : ''}`
   if (hasAgent) return ` INDEXED BY events_agent${byRange ? '_kind' : ''}`
   return byRange ? ' INDEXED BY events_kind' : ''

@@ -166,6 +166,19 @@ export function createQueries(db: Connection, dataDir: string) {
         .all(...values)
     },
 
+    toolOperations: (agent: string) =>
+      db
+        .prepare(`SELECT name, operation, sum(calls) AS calls FROM tool_operations WHERE agent = ?
+          GROUP BY name, operation ORDER BY name, operation`)
+        .all(agent),
+
+    toolCallsSince: (agent: string, tool: string, since: number): number =>
+      db
+        .prepare(`SELECT count(*) FROM events INDEXED BY events_agent_tool
+          WHERE agent = ? AND tool = ? AND kind = 'tool.called' AND seq > ?`)
+        .pluck()
+        .get(agent, tool, methods.lastSeqBefore(since)) as number,
+
     byModel(scope: Scope) {
       const { sql, values } = where(scope)
       return db
@@ -200,6 +213,15 @@ export function createQueries(db: Connection, dataDir: string) {
       }
       return [...latest.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
     },
+
+    artifactWrites: (agent: string, name: string | null) =>
+      lineage(db, agent, forever).flatMap((stretch) =>
+        db
+          .prepare(`SELECT name, version, artifacts.hash, size_bytes AS sizeBytes, artifacts.at, artifacts.seq, actor, task, revision
+            FROM artifacts JOIN events ON events.seq = artifacts.seq
+            WHERE artifacts.agent = ? AND (? IS NULL OR name = ?) AND artifacts.seq <= ? ORDER BY name, version`)
+          .all(stretch.agent, name, name, stretch.upTo),
+      ),
 
     verifyRecent: (): Verification => verifyRecent(db, dataDir),
     verifyEnds() {

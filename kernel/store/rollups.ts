@@ -43,6 +43,8 @@ export function createRollups(db: Connection, { isReplay = false } = {}) {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,
       errors = errors + excluded.errors, interrupted = interrupted + excluded.interrupted,
       output_bytes = output_bytes + excluded.output_bytes, duration_ms = duration_ms + excluded.duration_ms`),
+    operation: db.prepare(`INSERT INTO tool_operations (agent, task, name, operation, calls) VALUES (?, ?, ?, ?, 1)
+      ON CONFLICT DO UPDATE SET calls = calls + 1`),
     repeat: db.prepare(`INSERT INTO repeated_calls (task, name, arguments_hash, arguments, count) VALUES (?, ?, ?, ?, 1)
       ON CONFLICT DO UPDATE SET count = count + 1`),
     break: db.prepare(
@@ -129,6 +131,8 @@ export function createRollups(db: Connection, { isReplay = false } = {}) {
     const failed = data.outcome === 'error' ? 1 : 0
     const interrupted = data.outcome === 'interrupted' ? 1 : 0
     run.tool.run(row[1] ?? '', row[2] ?? '', data.name, 0, failed, interrupted, data.outputBytes, data.durationMs ?? 0)
+    for (const operation of new Set(data.operations))
+      run.operation.run(row[1] ?? '', row[2] ?? '', data.name, operation)
   }
 
   function progressed(seq: number, row: DraftRow, data: EventData<'task.progressed'>, step: Step | null): void {

@@ -14,6 +14,8 @@ const toolRef = z.strictObject({ agent: agentName, tool: z.string().min(1).max(2
 export const toolRowSchema = z.object({
   tool: z.string(),
   description: z.string(),
+  /** False: the agent has none of this name any more, and it is in quarantine all the same. */
+  isOffered: z.boolean(),
   /** `seed`: of the starting policy. `learned`: came by a proposal. */
   origin: z.enum(['seed', 'learned']),
   /** The file of the active revision that it is in, where the executor said so; claimed. */
@@ -34,11 +36,12 @@ export const toolRowSchema = z.object({
   errors: count,
   interrupted: count,
   callsLast7Days: count,
+  /** Of the latest 100. */
   medianMs: z.number().nullable(),
   outputBytes: count,
-  /** Tokens of its results as the next request carried them (estimate by o200k). */
+  /** Tokens of its results: all their bytes, at the rate of the latest 20 (estimate by o200k). */
   resultTokens: count,
-  /** Of the steps that called it: share of the agent's cost; null where a price is unknown. */
+  /** Of the steps that called it: share of the cost of all steps, over the agent's latest 1,000 calls; null where a price is unknown. */
   costShare: z.number().nullable(),
   lastUsedAt: z.number().nullable(),
   /** Tests of the active tree that import its file. */
@@ -72,28 +75,37 @@ const artifactRow = z.object({
   revision: sha256.nullable(),
 })
 
-export const toolsContract = {
-  list: oc.input(z.strictObject({ agent: agentName })).output(z.array(toolRowSchema)),
-  get: oc.input(toolRef).output(
-    toolRowSchema.extend({
-      source: z.string().nullable(),
-      /** As offered in the last request that named it; null: not offered yet. */
-      schema: z.json(),
-      versions: z.array(versionSchema),
-      /** Files of the active tree that import its file. */
-      callers: z.array(z.string()),
-      samples: z.array(
-        z.object({
-          seq: count,
-          task: taskId.nullable(),
-          outcome: z.string(),
-          arguments: z.string(),
-          output: z.string(),
-          at: z.number(),
-        }),
-      ),
+const toolDetailSchema = toolRowSchema.extend({
+  source: z.string().nullable(),
+  /** As offered in the last request that named it; null: in none of the latest. */
+  schema: z.json(),
+  /** Newest first: where the bytes of its file changed. */
+  versions: z.array(versionSchema),
+  /** Files of the active tree that import its file. */
+  callers: z.array(z.string()),
+  /** Of the latest 100 calls: at most 5 good ones and 5 that were not. */
+  samples: z.array(
+    z.object({
+      seq: count,
+      task: taskId.nullable(),
+      outcome: z.string(),
+      arguments: z.string(),
+      output: z.string(),
+      at: z.number(),
     }),
   ),
+})
+export type ToolDetail = z.infer<typeof toolDetailSchema>
+
+export type ArtifactRow = z.infer<typeof artifactRow>
+const artifactVersion = artifactRow
+  .omit({ versions: true, kind: true })
+  .extend({ version: count, hash: sha256, seq: count })
+export type ArtifactVersionRow = z.infer<typeof artifactVersion>
+
+export const toolsContract = {
+  list: oc.input(z.strictObject({ agent: agentName })).output(z.array(toolRowSchema)),
+  get: oc.input(toolRef).output(toolDetailSchema),
   /** The source of its file in one revision; null: not there. */
   source: oc.input(toolRef.extend({ revision: sha256 })).output(z.object({ text: z.string().nullable() })),
   /** In force with the next model call: the tool is not offered, and a call of it is answered with an error. */
@@ -107,11 +119,7 @@ export const toolsContract = {
 
 export const artifactsContract = {
   list: oc.input(z.strictObject({ agent: agentName })).output(z.array(artifactRow)),
-  versions: oc
-    .input(z.strictObject({ agent: agentName, name: z.string() }))
-    .output(
-      z.array(artifactRow.omit({ versions: true, kind: true }).extend({ version: count, hash: sha256, seq: count })),
-    ),
+  versions: oc.input(z.strictObject({ agent: agentName, name: z.string() })).output(z.array(artifactVersion)),
   read: oc
     .input(z.strictObject({ agent: agentName, name: z.string(), version: count.optional() }))
     .output(z.object({ text: z.string(), version: count, totalBytes: count, isCut: z.boolean() })),

@@ -1,3 +1,4 @@
+import { KernelError } from '../../errors.ts'
 import type { KernelMethod } from '../../wire/executor.ts'
 import type { InboundCall, Methods } from '../channel.ts'
 import type { Running } from '../running.ts'
@@ -26,6 +27,9 @@ export const readMethods: ReadonlySet<KernelMethod> = new Set<KernelMethod>([
   'policy.diff',
 ])
 
+/** What an executor's loop does of its own beside the calls that are open, and a model call, which looks for itself. */
+const loopsOwn: ReadonlySet<KernelMethod> = new Set<KernelMethod>(['history.append', 'blob.put', 'model.call'])
+
 /**
  * All that an executor can ask for: complete mediation means that there is nothing besides.
  * Everything but reads belongs to a running turn: `requireTurn` throws where there is none, or where it is being ended.
@@ -42,14 +46,25 @@ export function methodsOf(running: Running, requireTurn: () => void): Methods {
     ...taskMethods(running),
   }
   const guarded = Object.entries(methods).map(([name, run]) => {
-    if (readMethods.has(name as KernelMethod)) return [name, run]
+    const method = name as KernelMethod
+    if (readMethods.has(method)) return [name, run]
     const handler = run as (params: unknown, call: InboundCall) => Promise<unknown>
     const inTurn = async (params: unknown, call: InboundCall): Promise<unknown> => {
       requireTurn()
       countRequest(running)
+      if (!loopsOwn.has(method)) await requireFree(running, method, params)
       return handler(params, call)
     }
     return [name, inTurn]
   })
   return Object.fromEntries(guarded) as Methods
+}
+
+/** @throws KernelError `forbidden` for what a call of a tool in quarantine asks for. */
+async function requireFree(running: Running, method: KernelMethod, params: unknown): Promise<void> {
+  const { command, path, name, job, summary, question } = params as Record<string, unknown>
+  const what = command ?? path ?? name ?? job ?? summary ?? question
+  const quarantined = await running.parts.quarantine.of(running.spec.agent)
+  const refusal = running.memory.calls.begins(method, typeof what === 'string' ? what : '', quarantined)
+  if (refusal !== null) throw new KernelError('forbidden', refusal.replace(/^error: forbidden: /, ''))
 }

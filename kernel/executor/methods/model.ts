@@ -12,12 +12,14 @@ import {
   composition,
   conversationField,
   type Item,
+  itemOf,
   requestItems,
   toolCalls,
   toolOutputs,
   typeOf,
 } from '../items.ts'
 import type { Running } from '../running.ts'
+import { answeredWith, withoutTools } from './offered.ts'
 import { countStored } from './stored.ts'
 
 /** More is no answer to anything, and would not fit into its event. */
@@ -58,21 +60,36 @@ async function prepare(running: Running, params: ModelCallParams, call: InboundC
   const { references, calls } = running.memory
   const field = conversationField[params.api]
   const given = params.body[field]
-  const items = await references.resolve(Array.isArray(given) ? given : given === undefined ? [] : [given])
+  const quarantined = await running.parts.quarantine.of(agent)
+  const said = await references.resolve(Array.isArray(given) ? given : given === undefined ? [] : [given])
+  const items = said.map((item) => answered(running, params.api, item))
+  const refusal = calls.unansweredRefusal(toolOutputs(items), quarantined)
+  if (refusal !== null) throw new KernelError('forbidden', refusal.replace(/^error: forbidden: /, ''))
   call.signal.throwIfAborted()
   await running.beginStep()
   const place = running.place('kernel')
   const finished = await calls.finished(toolOutputs(items), place)
   if (finished.length > 0) await history.append(finished)
-  const draftItems = requestItems(params.api, params.body, items)
+  const offered = withoutTools(params.body, quarantined)
+  const draftItems = requestItems(params.api, offered, items)
   countItems(running, draftItems)
   const stored = await history.putRequest({ agent, task: task.task, model: task.model.name, items: draftItems })
   for (const [index, { kind, json }] of draftItems.entries()) {
     const hash = stored.itemHashes[index]
     if (hash !== undefined && kind !== 'tools') references.add(hash, json)
   }
-  const body = Array.isArray(given) ? { ...params.body, [field]: items.map(({ value }) => value) } : params.body
+  const body = Array.isArray(given) ? { ...offered, [field]: items.map(({ value }) => value) } : offered
   return { body, items, stored, place }
+}
+
+/** The result of a call that was refused says so, whatever the executor says; it may go on naming its own by reference. */
+function answered(running: Running, api: ModelCallParams['api'], item: Item): Item {
+  const [output] = toolOutputs([item])
+  const refusal = output === undefined ? null : running.memory.calls.refusalOf(output.call)
+  if (refusal === null) return item
+  const told = itemOf(answeredWith(api, item.value, refusal))
+  running.memory.references.add(sha256(item.json), told.json)
+  return told
 }
 
 async function send(
@@ -193,7 +210,9 @@ async function record(
     },
     place,
   )
-  const drafts: EventDraft[] = [called, ...(await running.memory.calls.called(toolCalls(output), stored.id, place))]
+  const quarantined = await running.parts.quarantine.of(agent)
+  const opened = await running.memory.calls.called(toolCalls(output), stored.id, place, quarantined)
+  const drafts: EventDraft[] = [called, ...opened]
   const credential = task.model.credential ?? task.model.keyEnv
   if (credential !== null && answer.attempts > 0) {
     drafts.push(draft('credential.used', { credential, model: task.model.name }, place))

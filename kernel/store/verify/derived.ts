@@ -18,6 +18,7 @@ const derivedTables: Readonly<Record<string, readonly string[]>> = {
   model_rollup: ['agent', 'task', 'model'],
   minute_rollup: ['minute', 'agent', 'task'],
   tool_rollup: ['agent', 'task', 'name'],
+  tool_operations: ['agent', 'task', 'name', 'operation'],
   repeated_calls: ['task', 'name', 'arguments_hash'],
   cache_breaks: ['task', 'seq'],
 }
