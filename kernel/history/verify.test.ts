@@ -1,8 +1,10 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { KernelError } from '../errors.ts'
 import { genesis, headerColumns, link, sha256 } from '../store/chain.ts'
-import { type Connection, openPlain } from '../store/sqlite.ts'
+import { type Connection, openPlain, passing } from '../store/sqlite.ts'
+import { verifyFully } from '../store/verify/full.ts'
 import { openTestHistory, type TestHistory } from './fixture.ts'
 
 let test: TestHistory
@@ -17,6 +19,26 @@ beforeEach(async () => {
   await test.reopen()
 })
 afterEach(() => test.close())
+
+it('a verification that the end of the app cuts off is no finding: history is not read-only afterwards', async () => {
+  for (const threads of [1, 2]) {
+    const cut = test.history.verify({ threads })
+    const told = expect(cut).rejects.toMatchObject({ code: 'unavailable', message: 'the store is closed' })
+    await test.history.close()
+    await told
+    expect(existsSync(join(test.dataDir, 'quarantine.txt'))).toBe(false)
+    await test.reopen()
+    expect(test.history.problem).toBeNull()
+  }
+})
+
+it('one whose thread is ended in the middle reports nothing; one that meets damage does', async () => {
+  const ended = new KernelError('unavailable', 'the store is closed', { details: passing })
+  await expect(verifyFully([{ ask: () => Promise.reject(ended) }])).rejects.toBe(ended)
+  const damaged = new KernelError('unavailable', 'history.db: it is damaged')
+  const found = await verifyFully([{ ask: () => Promise.reject(damaged) }])
+  expect(found).toMatchObject({ ok: false, of: 'log', problem: expect.stringContaining('it is damaged') })
+})
 
 /** As somebody does who has the files and no respect for triggers; then starts Exodesk again. */
 async function tamper(change: (db: Connection) => void): Promise<void> {

@@ -70,6 +70,15 @@ export function faultOf(error: unknown): Fault | null {
   return /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? 'damaged' : null
 }
 
+/** Details of an error that says nothing of what is stored. */
+export const passing = { isPassing: true } as const
+
+/** Whether something could not be read for a reason outside the file: it could not be opened just now, or the store was closed. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof KernelError) return error.details?.isPassing === true
+  return /^SQLITE_(BUSY|LOCKED|CANTOPEN|PERM|AUTH|NOMEM|INTERRUPT|FULL)/.test(sqliteCode(error) ?? '')
+}
+
 export function sqliteCode(error: unknown): string | null {
   return error instanceof Database.SqliteError ? error.code : null
 }
@@ -93,6 +102,7 @@ export function explain(error: unknown, file: string): KernelError {
               : 'the operation failed'
   return new KernelError('unavailable', `${file}: ${meaning} (${code === '' ? text : `${code}: ${text}`})`, {
     cause: error,
+    ...(isPassing(error) ? { details: passing } : {}),
   })
 }
 

@@ -6,6 +6,7 @@ import { type Backup, dropBackup, keepBackup } from './backup.ts'
 import type { FromWorker, Head, Outcome, ToWorker, WorkerSetup, WriteOp } from './messages.ts'
 import { setQuarantine } from './quarantine.ts'
 import type { Queries } from './queries.ts'
+import { passing } from './sqlite.ts'
 import type { Verification } from './verify/finding.ts'
 import { type Reader, type VerifyPart, verifyFully } from './verify/full.ts'
 
@@ -107,20 +108,25 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       }, op)
     },
     async query(name, ...args) {
-      if (isClosed) throw new KernelError('unavailable', 'the store is closed')
+      if (isClosed) throw closed()
       if (name === 'search') scanner ??= start('reader')
       const thread = await (name === 'search' ? (scanner as Promise<Thread>) : reader)
       return ask(thread, name, ...args)
     },
     async verify(threads = verifyThreads) {
-      if (isClosed) throw new KernelError('unavailable', 'the store is closed')
-      const found = await verifyInThreads(() => start('reader'), threads, verifying)
+      if (isClosed) throw closed()
+      const found = await verifyInThreads(
+        () => start('reader'),
+        threads,
+        verifying,
+        () => isClosed,
+      )
       if (found.of === 'log') writer.post({ type: 'quarantine', problem: found.problem ?? '' })
       keepFinding(options.dataDir, found)
       return found
     },
     async backUp(folder, { verify = true } = {}) {
-      if (isClosed) throw new KernelError('unavailable', 'the store is closed')
+      if (isClosed) throw closed()
       const thread = await start('backup')
       verifying.add(thread)
       try {
@@ -158,7 +164,7 @@ export async function verifyStore(options: {
 }): Promise<Verification> {
   const { dataDir, version, file } = options
   const start = () => startThread(options.writerUrl, { role: 'reader', dataDir, version, file })
-  return verifyInThreads(start, verifyThreads, new Set())
+  return verifyInThreads(start, verifyThreads, new Set(), () => false)
 }
 
 /** Some parts of a verification alone, for measuring them. */
@@ -168,18 +174,20 @@ export async function verifyParts(
   only: readonly VerifyPart[],
 ): Promise<Verification> {
   const start = () => startThread(undefined, { role: 'reader', dataDir, version })
-  return verifyInThreads(start, verifyThreads, new Set(), only)
+  return verifyInThreads(start, verifyThreads, new Set(), () => false, only)
 }
 
 async function verifyInThreads(
   start: () => Promise<Thread>,
   count: number,
   verifying: Set<Thread>,
+  isClosed: () => boolean,
   only?: readonly VerifyPart[],
 ): Promise<Verification> {
   const threads = await Promise.all(Array.from({ length: count }, start))
   for (const thread of threads) verifying.add(thread)
   try {
+    if (isClosed()) throw closed()
     const readers = threads.map((thread): Reader => ({ ask: (name, ...args) => ask(thread, name, ...args) }))
     return await verifyFully(readers, only)
   } finally {
@@ -325,12 +333,15 @@ async function startThread(writerUrl: URL | string | undefined, setup: WorkerSet
       }
     }
   })
-  worker.on('error', (error) =>
-    stop(new KernelError('unavailable', `the store has stopped: ${error.message}; restart Exodesk`, { cause: error })),
-  )
-  worker.on('exit', () => stop(new KernelError('unavailable', 'the store is closed')))
+  worker.on('error', (error) => {
+    const message = `the store has stopped: ${error.message}; restart Exodesk`
+    stop(new KernelError('unavailable', message, { cause: error, details: passing }))
+  })
+  worker.on('exit', () => stop(closed()))
   return thread
 }
+
+const closed = () => new KernelError('unavailable', 'the store is closed', { details: passing })
 
 function take(pending: Map<number, Pending>, outcome: Outcome): Pending {
   const found = pending.get(outcome.id)

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
-import { KernelError } from '../../errors.ts'
 import type { FromWorker, Outcome, ToWorker, WorkerSetup } from '../messages.ts'
 import { requireCurrentSchema } from '../migrations.ts'
 import { createQueries } from '../queries.ts'
@@ -23,8 +22,8 @@ export function read(port: MessagePort, setup: WorkerSetup): void {
     try {
       return { id, ok: true, value: query() }
     } catch (error) {
-      const { code, message } = error instanceof KernelError ? error : explain(error, file)
-      return { id, ok: false, code, message }
+      const { code, message, details } = explain(error, file)
+      return { id, ok: false, code, message, ...(details === undefined ? {} : { details }) }
     }
   }
   port.on('message', (message: ToWorker) => {

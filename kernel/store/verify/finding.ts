@@ -1,4 +1,5 @@
 import type { EventRow } from '../messages.ts'
+import { isPassing } from '../sqlite.ts'
 
 /** Something that is not as it was written. */
 export interface Finding {
@@ -48,8 +49,9 @@ export function report(
   }
 }
 
-/** What SQLite says where it cannot go on reading. */
+/** What SQLite says where it cannot go on reading. @throws the error itself where it is a passing one. */
 export function unreadable(error: unknown): Finding {
+  if (isPassing(error)) throw error
   const message = error instanceof Error ? error.message : String(error)
   return { seq: null, problem: `history.db cannot be read: ${message}; restore a backup`, of: 'log' }
 }
