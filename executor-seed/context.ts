@@ -209,12 +209,17 @@ export class Context {
 
 /**
  * The context of the running task, from history: its last summary and what that keeps, else all of it.
- * `taskMessage` is told the topics of the notes that were there before the task began, so that it stays the same throughout.
+ * `taskMessage` is told the topics of the notes that were there before the task began, and what the operator had asked for
+ * by then, so that it stays the same throughout.
  */
-export async function rebuild(kernel: Kernel, taskMessage: (topics: string[]) => string): Promise<Context> {
+export async function rebuild(
+  kernel: Kernel,
+  taskMessage: (topics: string[], asked: string[]) => string,
+): Promise<Context> {
   const first = (await kernel.call('history.read', { scope: 'task', order: 'asc', limit: 1 })).events[0]
   const topics = await topicsBefore(kernel, first?.at ?? Number.POSITIVE_INFINITY)
-  const context = new Context(taskMessage(topics), apis[kernel.task.model.api])
+  const asked = first === undefined ? [] : await retirementsAsked(kernel, first.seq)
+  const context = new Context(taskMessage(topics, asked), apis[kernel.task.model.api])
   const after = (await lastSummaryStart(kernel)) ?? (first?.seq ?? 1) - 1
   for await (const event of eventsAfter(kernel, after, folded)) context.fold(await whole(kernel, event))
   context.closeOpenCalls()
@@ -270,6 +275,25 @@ async function topicsBefore(kernel: Kernel, at: number): Promise<string[]> {
     if (versions.some((version) => version.at < at)) topics.push(artifact.name.slice('memory/'.length))
   }
   return topics.sort()
+}
+
+/** Before the task began, of tools that were still there when it did; what comes later comes as a message. */
+async function retirementsAsked(kernel: Kernel, before: number): Promise<string[]> {
+  if (!kernel.task.propose) return []
+  const { events } = await kernel.call('history.read', {
+    scope: 'agent',
+    kinds: ['tool.retirement-asked'],
+    before,
+    order: 'desc',
+    limit: 20,
+  })
+  if (events.length === 0) return []
+  const started = await kernel.call('history.read', { kinds: ['executor.started'], order: 'asc', limit: 1 })
+  const there = (started.events[0]?.data.tools ?? []) as { name: string }[]
+  const latest = new Map(events.reverse().map((event) => [String(event.data.tool), event]))
+  return [...latest.values()].flatMap((event) =>
+    there.some((tool) => tool.name === event.data.tool) ? (messageOf(event) ?? []) : [],
+  )
 }
 
 /** A message of the user's, as both APIs take it. */

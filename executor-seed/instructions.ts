@@ -19,10 +19,17 @@ export function instructions(task: Pick<TaskBrief, 'propose'>): string {
   return task.propose ? `${WORK}\n${POLICY_SENTENCE}` : WORK
 }
 
-/** The first message: the objective, where to work, and the topics of notes kept before this task began. */
-export function taskMessage(task: Pick<TaskBrief, 'instruction' | 'workdir'>, topics: readonly string[]): string {
+/**
+ * The first message: the objective, where to work, and the topics of notes kept before this task began. `asked`: what the
+ * operator has asked of this policy before it.
+ */
+export function taskMessage(
+  task: Pick<TaskBrief, 'instruction' | 'workdir'>,
+  topics: readonly string[],
+  asked: readonly string[] = [],
+): string {
   const notes = topics.length === 0 ? '' : `\nNotes from earlier tasks, as memory:TOPIC: ${topics.join(', ')}`
-  return `${task.instruction}\n\nWorking directory: ${task.workdir}${notes}`
+  return `${task.instruction}\n\nWorking directory: ${task.workdir}${notes}${asked.map((text) => `\n${text}`).join('')}`
 }
 
 /** What follows an answer that calls no tool. */

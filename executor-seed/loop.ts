@@ -23,7 +23,7 @@ const IDLE_ANSWERS_MAX = 5
  */
 export async function runTurn(params: TurnRunParams, kernel: Kernel, turn: Turn): Promise<TurnRunResult> {
   const until = Date.now() + params.maxMs
-  const context = await rebuild(kernel, (topics) => taskMessage(kernel.task, topics))
+  const context = await rebuild(kernel, (topics, asked) => taskMessage(kernel.task, topics, asked))
   const budget = new Budget(kernel)
   await budget.open()
   const { model, propose } = kernel.task

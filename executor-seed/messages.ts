@@ -41,6 +41,8 @@ const renderers: { [kind: string]: (data: { [key: string]: Json }) => string | n
     return `${data.job} ended (${how}) after ${Math.round(Number(data.durationMs) / 1000)} s${why}.`
   },
   'tool.quarantined': (data) => `The tool ${data.tool} is off: ${data.reason}`,
+  'tool.released': (data) => `The tool ${data.tool} may be used again${data.reason === '' ? '.' : `: ${data.reason}`}`,
+  'tool.retirement-asked': (data) => `The operator asks you to retire the tool ${data.tool}: ${data.reason}`,
 }
 
 export const messageKinds: readonly string[] = Object.keys(renderers)

@@ -94,6 +94,18 @@ describe.skipIf(boxMissing)('the tools of an agent', () => {
     expect((await calls(on))[0]?.data).toMatchObject({ name: 'shell', outcome: 'ok', output: 'after' })
   }, 180_000)
 
+  it('are asked to go: in the turn that runs, and at the start of each later task while they are there', async () => {
+    await run('start', [complete()])
+    await desk().tools.askRetirement({ agent: 'a', tool: 'snapshot', reason: 'nobody calls it' })
+    const task = await run('later', [shell('true'), complete()])
+    const [called] = (await test.events(['model.called'], task)) as Event<'model.called'>[]
+    const { items } = await test.kernel.history.getRequest(called?.data.request ?? 0)
+    const sent = await Promise.all(items.map(async ({ hash }) => (await test.kernel.history.getBlob(hash)).toString()))
+    expect(sent.join('\n')).toMatch(/The operator asks you to retire the tool snapshot: nobody calls it/)
+    const row = (await desk().tools.list({ agent: 'a' })).find(({ tool }) => tool === 'snapshot')
+    expect(row?.retirementAskedAt).toBeGreaterThan(0)
+  }, 120_000)
+
   it('that come back under another name are other tools: learned, unaudited, with what they do in sight', async () => {
     await run('start', [complete()])
     const shellNow = (await desk().tools.list({ agent: 'a' })).find(({ tool }) => tool === 'shell')
