@@ -81,3 +81,45 @@ describe('a budget', () => {
     )
   })
 })
+
+describe('an amount held in a shared budget', () => {
+  const size = { promptTokens: 100, outputTokens: 400 }
+  const day = (limitTokens: number | null) => ({
+    ...{ ...unlimited, limitTokens, reservedNanoUsd: 0, reservedTokens: 0 },
+    ...{ scope: 'day' as const, of: 'the day' },
+  })
+
+  it('is kept from others, drawn on by its own calls, and free again when it is released', () => {
+    const budgets = openBudgets({})
+    const shared = [day(1500)]
+    budgets.hold('TR-1', shared, { nanoUsd: null, tokens: 1000 })
+    budgets.open('T-2', { ...unlimited, limitTokens: 1000 }, 'TR-1')
+    const others = budgets.reserve('T-1', shared, size, price, null)
+    expect(others.outputTokens).toBe(400)
+    expect(() => budgets.reserve('T-1', shared, size, price, null)).toThrow('1500 tokens reserved')
+    const own = budgets.reserve('T-2', shared, size, price, null)
+    expect([own.outputTokens, shared[0]?.reservedTokens]).toEqual([400, 1500])
+    own.settle(120, 0)
+    // What the call did not need is still its holder's.
+    expect(shared[0]).toMatchObject({ spentTokens: 120, reservedTokens: 500 + 880 })
+    budgets.release('TR-1')
+    expect(shared[0]).toMatchObject({ spentTokens: 120, reservedTokens: 500 })
+    budgets.reserve('T-2', shared, size, price, null).settle(500, 0)
+    others.settle(500, 0)
+    expect(shared[0]).toMatchObject({ spentTokens: 1120, reservedTokens: 0 })
+  })
+
+  it('is refused where it does not fit, or says nothing in the unit of a limit, and nothing is set aside', () => {
+    const budgets = createBudgets()
+    const shared = [day(null), day(1000)]
+    const held = (tokens: number | null) => () => budgets.hold('TR-1', shared, { nanoUsd: 5, tokens })
+    expect(held(1001)).toThrow(/may need 1001 tokens.*give a lower cap/)
+    expect(held(null)).toThrow('is in tokens: give a cap in tokens as well')
+    expect(shared.map(({ reservedTokens, reservedNanoUsd }) => [reservedTokens, reservedNanoUsd])).toEqual([
+      [0, 0],
+      [0, 0],
+    ])
+    held(1000)()
+    expect(shared[1]?.reservedTokens).toBe(1000)
+  })
+})

@@ -26,8 +26,23 @@ export interface Reservation {
   settle(tokens: number, costNanoUsd: number | null): void
 }
 
+/** Set aside in shared budgets for calls that are yet to come. */
+interface Hold {
+  accounts: readonly Account[]
+  left: Amount
+}
+
 export interface Budgets {
-  open(task: string, state: Pick<BudgetState, 'limitNanoUsd' | 'limitTokens' | 'spentNanoUsd' | 'spentTokens'>): void
+  /** @param hold name of one that its calls draw on. */
+  open(
+    task: string,
+    state: Pick<BudgetState, 'limitNanoUsd' | 'limitTokens' | 'spentNanoUsd' | 'spentTokens'>,
+    hold?: string,
+  ): void
+  /** @throws KernelError `over-budget`, with nothing set aside. */
+  hold(name: string, shared: readonly Account[], amount: { [K in keyof Amount]: number | null }): void
+  /** What is left of it is free again. */
+  release(name: string): void
   state(task: string): BudgetState | null
   raise(task: string, limits: Pick<BudgetState, 'limitNanoUsd' | 'limitTokens'>): void
   close(task: string): void
@@ -51,14 +66,29 @@ export interface Budgets {
 export function createBudgets(): Budgets {
   const accounts = new Map<string, Account>()
   const refused = new Map<string, Amount>()
+  const holds = new Map<string, Hold>()
+  const holdOf = new Map<string, string>()
   const get = (task: string): Account => {
     const account = accounts.get(task)
     if (account === undefined) throw new KernelError('conflict', `Task ${task} has no open budget: it is not running.`)
     return account
   }
   return {
-    open: (task, state) =>
-      void accounts.set(task, { ...state, scope: 'task', of: task, reservedNanoUsd: 0, reservedTokens: 0 }),
+    open(task, state, hold) {
+      accounts.set(task, { ...state, scope: 'task', of: task, reservedNanoUsd: 0, reservedTokens: 0 })
+      if (hold !== undefined) holdOf.set(task, hold)
+    },
+    hold(name, shared, { nanoUsd, tokens }) {
+      for (const account of shared) requireHoldable(account, nanoUsd, tokens)
+      const left = { nanoUsd: nanoUsd ?? 0, tokens: tokens ?? 0 }
+      for (const account of shared) add(account, left, 1)
+      holds.set(name, { accounts: shared, left })
+    },
+    release(name) {
+      const hold = holds.get(name)
+      holds.delete(name)
+      for (const account of hold?.accounts ?? []) add(account, hold?.left ?? nothing, -1)
+    },
     state: (task) => {
       const account = accounts.get(task)
       if (account === undefined) return null
@@ -69,13 +99,16 @@ export function createBudgets(): Budgets {
     close(task) {
       accounts.delete(task)
       refused.delete(task)
+      holdOf.delete(task)
     },
     reserve(task, shared, size, price, reason) {
       const all = [get(task), ...shared]
+      const held = holds.get(holdOf.get(task) ?? '')
       const cost = costs(all, size, price, reason)
       let outputTokens = size.outputTokens
       for (const account of all) {
-        const room = roomIn(account, size.promptTokens, cost)
+        const isHeld = held?.accounts.includes(account) === true
+        const room = roomIn(isHeld ? without(account, held.left) : account, size.promptTokens, cost)
         const least = Math.min(size.outputTokens, leastOutputTokens)
         if (room.tokens < least || room.usdTokens < least) {
           const needed = { tokens: size.promptTokens + least, nanoUsd: cost?.of(least) ?? 0 }
@@ -87,6 +120,8 @@ export function createBudgets(): Budgets {
       refused.delete(task)
       const reserved = { tokens: size.promptTokens + outputTokens, nanoUsd: cost?.of(outputTokens) ?? 0 }
       for (const account of all) add(account, reserved, 1)
+      const drawn = held === undefined ? nothing : smaller(held.left, reserved)
+      if (held !== undefined) draw(held, drawn)
       let isOpen = true
       return {
         outputTokens,
@@ -101,6 +136,14 @@ export function createBudgets(): Budgets {
             account.spentTokens += usedTokens
             account.spentNanoUsd += costNanoUsd ?? reserved.nanoUsd
           }
+          // What was not needed is held for the next call; of one that has been released nothing is.
+          if (held === undefined || holds.get(holdOf.get(task) ?? '') !== held) return
+          const unused = {
+            nanoUsd: Math.max(0, reserved.nanoUsd - (costNanoUsd ?? reserved.nanoUsd)),
+            tokens: Math.max(0, reserved.tokens - usedTokens),
+          }
+          const back = smaller(drawn, unused)
+          draw(held, { nanoUsd: -back.nanoUsd, tokens: -back.tokens })
         },
       }
     },
@@ -115,6 +158,41 @@ export function hasRoom(account: Account, needed: Amount): boolean {
     (limitNanoUsd === null || spentNanoUsd + reservedNanoUsd + needed.nanoUsd <= limitNanoUsd) &&
     (limitTokens === null || spentTokens + reservedTokens + needed.tokens <= limitTokens)
   )
+}
+
+const nothing: Amount = { nanoUsd: 0, tokens: 0 }
+
+function smaller(a: Amount, b: Amount): Amount {
+  return { nanoUsd: Math.min(a.nanoUsd, b.nanoUsd), tokens: Math.min(a.tokens, b.tokens) }
+}
+
+/** As if this were not reserved. */
+function without(account: Account, { nanoUsd, tokens }: Amount): Account {
+  return {
+    ...account,
+    reservedNanoUsd: account.reservedNanoUsd - nanoUsd,
+    reservedTokens: account.reservedTokens - tokens,
+  }
+}
+
+function draw(hold: Hold, amount: Amount): void {
+  for (const account of hold.accounts) add(account, amount, -1)
+  hold.left = { nanoUsd: hold.left.nanoUsd - amount.nanoUsd, tokens: hold.left.tokens - amount.tokens }
+}
+
+/** A limit in one unit says nothing of an amount in the other. @throws KernelError `over-budget` */
+function requireHoldable(account: Account, nanoUsd: number | null, tokens: number | null): void {
+  const { of, scope, limitNanoUsd, limitTokens } = account
+  const lacking =
+    limitNanoUsd !== null && nanoUsd === null ? 'USD' : limitTokens !== null && tokens === null ? 'tokens' : null
+  if (lacking !== null)
+    throw new KernelError('over-budget', `The budget of ${of} is in ${lacking}: give a cap in ${lacking} as well.`, {
+      details: { scope, of },
+    })
+  const needs = { nanoUsd: nanoUsd ?? 0, tokens: tokens ?? 0 }
+  if (hasRoom(account, needs)) return
+  const usd = !hasRoom({ ...account, limitTokens: null }, needs)
+  throw overBudget(account, usd ? 'usd' : 'tokens', needs, 'This', 'Raise the budget, or give a lower cap.')
 }
 
 function add(account: Account, { tokens, nanoUsd }: Amount, sign: 1 | -1): void {
@@ -184,7 +262,13 @@ function roomIn(account: Account, promptTokens: number, cost: Cost | null): { to
   return { tokens, usdTokens }
 }
 
-function overBudget(account: Account, budget: 'usd' | 'tokens', needs: Amount): KernelError {
+function overBudget(
+  account: Account,
+  budget: 'usd' | 'tokens',
+  needs: Amount,
+  what = 'This call',
+  fix = 'Raise the budget, or send a shorter prompt.',
+): KernelError {
   const isUsd = budget === 'usd'
   const show = (amount: number) => (isUsd ? `${(amount / 1e9).toFixed(6)} USD` : `${amount} tokens`)
   const limit = (isUsd ? account.limitNanoUsd : account.limitTokens) ?? 0
@@ -193,7 +277,7 @@ function overBudget(account: Account, budget: 'usd' | 'tokens', needs: Amount): 
   const needed = isUsd ? needs.nanoUsd : needs.tokens
   return new KernelError(
     'over-budget',
-    `This call may need ${show(needed)}; of the budget of ${account.of}, ${show(limit)}, ${show(spent)} are spent and ${show(reserved)} reserved by calls in flight. Raise the budget, or send a shorter prompt.`,
+    `${what} may need ${show(needed)}; of the budget of ${account.of}, ${show(limit)}, ${show(spent)} are spent and ${show(reserved)} reserved by calls in flight. ${fix}`,
     { details: { scope: account.scope, of: account.of, budget, limit, spent, reserved, needed } },
   )
 }

@@ -52,6 +52,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     call: (call) => runCall(options, limits, budgets, call),
     openBudget: budgets.open,
+    async hold(name, agent, amount) {
+      budgets.hold(name, (await options.shared?.accountsOf(agent)) ?? [], amount)
+    },
+    release: budgets.release,
     budget: budgets.state,
     raiseBudget: budgets.raise,
     closeBudget: budgets.close,

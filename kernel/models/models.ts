@@ -162,7 +162,14 @@ export interface Gateway {
   openBudget(
     task: string,
     state: Pick<BudgetState, 'limitNanoUsd' | 'limitTokens' | 'spentNanoUsd' | 'spentTokens'>,
+    hold?: string,
   ): void
+  /**
+   * Sets this much aside in the budgets that the agent shares with others, for tasks that are opened with the hold's name:
+   * their calls draw on it. @throws KernelError `over-budget`, with nothing set aside.
+   */
+  hold(name: string, agent: string, amount: { nanoUsd: number | null; tokens: number | null }): Promise<void>
+  release(name: string): void
   budget(task: string): BudgetState | null
   raiseBudget(task: string, limits: Pick<BudgetState, 'limitNanoUsd' | 'limitTokens'>): void
   /**

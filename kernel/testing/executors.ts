@@ -189,6 +189,8 @@ function scriptedGateway(calls: GatewayCall[], model: ScriptedModel): Gateway {
     openBudget: () => undefined,
     budget: () => null,
     raiseBudget: () => undefined,
+    hold: async () => undefined,
+    release: () => undefined,
     closeBudget: () => undefined,
     requirePrice: async () => undefined,
     whenRoom: async () => undefined,
