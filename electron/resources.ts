@@ -18,23 +18,27 @@ function findResources(here: string): Resources {
   const built = isInstalled ? join(root, 'app.asar.unpacked', 'dist') : here
   const exe = process.platform === 'win32' ? '.exe' : ''
   const platform = `${process.platform}-${process.arch}`
-  const [node, compiler, types, wire, standing] = (
+  const [node, compiler, types, wire, standing, facts] = (
     isInstalled
-      ? ['node', 'typescript', 'types', 'wire', 'standing']
+      ? ['node', 'typescript', 'types', 'wire', 'standing', 'facts']
       : [
           'node_modules/node/bin',
           `node_modules/@typescript/typescript-${platform}`,
           'node_modules',
           'kernel/wire',
           'kernel/sandbox/standing',
+          'kernel/guardian/checks/facts',
         ]
-  ).map((path) => join(root, path)) as [string, string, string, string, string]
+  ).map((path) => join(root, path)) as [string, string, string, string, string, string]
   return {
     node: join(node, `node${exe}`),
     checker: [
       { host: compiler, at: '/exodesk/checker/typescript' },
       { host: join(types, '@types/node'), at: '/exodesk/checker/node_modules/@types/node' },
       { host: join(types, 'undici-types'), at: '/exodesk/checker/node_modules/undici-types' },
+      { host: facts, at: '/exodesk/checker/facts' },
+      { host: join(types, 'oxc-parser'), at: '/exodesk/checker/node_modules/oxc-parser' },
+      { host: join(types, '@oxc-parser'), at: '/exodesk/checker/node_modules/@oxc-parser' },
     ],
     ...(isSource ? {} : { writer: join(built, 'writer.cjs') }),
     seed: join(root, 'executor-seed'),

@@ -38,6 +38,13 @@ const walls: Wall[] = [
   { of: /^kernel\/store\//, may: new RegExp(`^(${everywhereInKernel}|kernel/store/)`) },
   { of: /^kernel\/[^/]+\.ts$/, may: /^(node:|kernel\/(errors|clock)\.ts|kernel\/wire\/)/ },
   {
+    // Runs by itself in a check box, where nothing else is.
+    of: /^kernel\/guardian\/checks\/facts\/(?!.*\.fixture\.)/,
+    may: /^(node:|pkg:oxc-parser$|kernel\/guardian\/checks\/facts\/)/,
+    mayTypes: /^kernel\/wire\//,
+  },
+  { of: /^kernel\/guardian\/.*\.fixture\.ts$/, may: /^(node:|pkg:|kernel\/)/ },
+  {
     // A mechanism. Of another it may know the interface: the file that has its folder's name.
     of: /^kernel\/([^/]+)\//,
     may: new RegExp(`^(${everywhereInKernel}|kernel/store/|kernel/history/|kernel/OWN/)`),
@@ -61,6 +68,7 @@ const walls: Wall[] = [
 /** Packages that one place knows, so that replacing one is a change of one place. */
 const homes: Record<string, RegExp> = {
   'eventsource-parser': /^kernel\/models\//,
+  'oxc-parser': /^kernel\/(guardian\/checks\/facts\/|tidy\.test\.ts$)/,
   openai: /^kernel\/models\/.*\.test\.ts$/,
   dockerode: /^kernel\/sandbox\//,
   'better-sqlite3': /^kernel\/store\/|^kernel\/.*\.test\.ts$/,

@@ -1,54 +1,125 @@
 import type { TreeFile } from '../sandbox/sandbox.ts'
 import type { EventData } from '../wire/events.ts'
+import { type Fact, type FileRisk, type Knob, staticDetailsSchema } from '../wire/operator-checks.ts'
+import { isForbidden, isTest } from './checks/charter.ts'
+import { changesOf, type Delta } from './checks/delta.ts'
+import { kernelFileNames } from './checks/scope.ts'
 
-type Risk = Pick<EventData<'proposal.readied'>, 'risk' | 'reasons'>
+type Tier = FileRisk['risk']
+const tiers: readonly Tier[] = ['LOW', 'MED', 'HIGH', 'KERNEL']
 
-/** Words in source that give a policy more reach within its box, or keep a check from seeing. */
-const capabilities: [word: RegExp, reason: string][] = [
-  [/\bchild_process\b|\bworker_threads\b|node:cluster\b/g, 'starts processes or threads'],
-  [/\bnode:(?:net|tls|dgram|dns|http|https|http2|inspector)\b|\bfetch\s*\(|\bWebSocket\b/g, 'reaches for the network'],
-  [/\beval\s*\(|\bnew\s+Function\b|\bnode:vm\b|\bWebAssembly\b/g, 'runs text as code'],
-  [/\bimport\s*\(|\bcreateRequire\b|\bnode:module\b/g, 'loads code by a computed name'],
-  [/\bnode:fs\b/g, 'reads or writes files of its box'],
-  [/\bprocess\s*\.\s*(?:env|kill|binding|dlopen|setuid|exit)\b/g, 'touches its own process'],
-  [/@ts-(?:nocheck|ignore|expect-error)\b/g, 'switches the type checker off in places'],
-]
+interface Judged<F> {
+  risk: Tier
+  /** The gravest first; each leads with what it is about. */
+  reasons: string[]
+  files: (F & { risk: Tier; reasons: string[] })[]
+}
 
-const isText = (path: string): boolean => path.endsWith('.md') || path.endsWith('.json')
+interface ChangedFile {
+  path: string
+  change: 'added' | 'changed' | 'removed'
+  isSameProgram: boolean
+}
 
 /**
- * How carefully it should be read, by a rule of the kernel's own. LOW: only .md and .json text changes.
- * HIGH: it gains reach, or changes the entry point. MED: any other change of code.
+ * How carefully a change should be read, file by file. LOW: text, comments, data. MED: what a program does. HIGH: reach,
+ * spending, what outlives a turn, its own tests, the guardian, the entry point. KERNEL: what the charter keeps from an agent.
  */
-export function riskOf(from: readonly TreeFile[], to: readonly TreeFile[]): Risk {
-  const before = new Map(from.map(({ path, text }) => [path, text]))
-  const after = new Map(to.map(({ path, text }) => [path, text]))
-  const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
-    (path) => before.get(path) !== after.get(path),
-  )
-  if (changed.every(isText)) return { risk: 'LOW', reasons: [`only text changes: ${listed(changed)}`] }
-  const high = changed.filter((path) => path === 'main.ts').map(() => 'changes main.ts, which the kernel starts')
-  for (const [word, reason] of capabilities) {
-    const gained = changed.filter(
-      (path) => !isText(path) && occurrences(after.get(path), word) > occurrences(before.get(path), word),
-    )
-    if (gained.length > 0) high.push(`${reason}: ${listed(gained)}`)
+export function assess<F extends ChangedFile>(
+  files: readonly F[],
+  delta: Pick<Delta, 'gained' | 'lost' | 'knobs'>,
+): Judged<F> {
+  const judged = files.map((file) => {
+    const found = reasonsOf(file, delta)
+    const risk = found.reduce<Tier>((gravest, [tier]) => graver(gravest, tier), 'LOW')
+    const reasons = found.sort(([a], [b]) => tiers.indexOf(b) - tiers.indexOf(a)).map(([, reason]) => reason)
+    return { ...file, risk, reasons: [...new Set(reasons)].slice(0, 20) }
+  })
+  const risk = judged.reduce<Tier>((gravest, one) => graver(gravest, one.risk), 'LOW')
+  const byTier = tiers.toReversed().flatMap((tier) => judged.filter((one) => one.risk === tier))
+  const reasons = byTier.flatMap(({ path, reasons }) => reasons.map((reason) => `${reason} (${path})`))
+  return { risk, reasons: reasons.slice(0, 30), files: judged }
+}
+
+/**
+ * Of a proposal, from what its static check left; without it nobody has read the code, and that is reason enough.
+ */
+export function riskOf(
+  from: readonly TreeFile[],
+  to: readonly TreeFile[],
+  checks: readonly { check: string; details: unknown }[],
+): Pick<EventData<'proposal.readied'>, 'risk' | 'reasons'> & { files: FileRisk[] } {
+  const read = staticDetailsSchema.safeParse(checks.find(({ check }) => check === 'static')?.details)
+  if (read.success) {
+    const { risk, reasons, files } = read.data
+    return { risk, reasons, files: files.map(({ path, risk, reasons, tags }) => ({ path, risk, reasons, tags })) }
   }
-  const code = changed.filter((path) => !isText(path))
-  const removed = code.filter((path) => !after.has(path))
-  const reasons = [
-    ...high,
-    `changes code: ${listed(code)}`,
-    ...(removed.length > 0 ? [`removes ${listed(removed)}`] : []),
+  const files = changesOf(from, to).map(({ path }): FileRisk => {
+    if (isText(path)) return { path, risk: 'LOW', reasons: ['only text changes'], tags: [] }
+    return { path, risk: 'HIGH', reasons: ['changes code that the static check has not read'], tags: [] }
+  })
+  const risk = files.reduce<Tier>((gravest, one) => graver(gravest, one.risk), 'LOW')
+  return { risk, reasons: files.map(({ path, reasons }) => `${reasons[0]} (${path})`).slice(0, 30), files }
+}
+
+const isText = (path: string): boolean => /\.(?:md|txt)$/.test(path)
+const graver = (a: Tier, b: Tier): Tier => (tiers.indexOf(b) > tiers.indexOf(a) ? b : a)
+
+function reasonsOf(
+  { path, change, isSameProgram }: ChangedFile,
+  { gained, lost, knobs }: Pick<Delta, 'gained' | 'lost' | 'knobs'>,
+) {
+  const found: [Tier, string][] = []
+  if (kernelFileNames.includes(path)) found.push(['KERNEL', 'is a file that the kernel writes'])
+  if (isForbidden(path)) found.push(['KERNEL', 'is kept from the agent by its charter'])
+  if (isText(path)) return [...found, ['LOW', 'only text changes'] as [Tier, string]]
+  if (isTest(path)) found.push(['HIGH', 'changes its own tests'])
+  if (isSameProgram && found.length === 0) return [['LOW', 'only comments and layout change'] as [Tier, string]]
+  if (path === 'main.ts') found.push(['HIGH', 'changes main.ts, which the kernel starts'])
+  const own = <T extends { path: string }>(all: readonly T[]) => all.filter((one) => one.path === path)
+  for (const fact of own(gained)) found.push(gain(fact))
+  for (const knob of own(knobs)) found.push([knob.buysBudget ? 'HIGH' : 'MED', knobReason(knob)])
+  const losses = [
+    ...new Set(
+      own(lost)
+        .filter(({ kind }) => kind !== 'prompt')
+        .map(({ what }) => what),
+    ),
   ]
-  return { risk: high.length > 0 ? 'HIGH' : 'MED', reasons }
+  if (losses.length > 0) found.push(['MED', `no longer has ${losses.slice(0, 5).join(', ')}`])
+  if (path.endsWith('.json')) found.push(['LOW', 'only data changes'])
+  else found.push(['MED', change === 'removed' ? 'removes code' : change === 'added' ? 'adds code' : 'changes code'])
+  return found
 }
 
-function occurrences(text: string | undefined, word: RegExp): number {
-  return text?.match(word)?.length ?? 0
+const words: Partial<Record<Fact['kind'], string>> = {
+  network: 'reaches for the network',
+  'process-start': 'starts processes or threads',
+  'code-loading': 'loads code while it runs',
+  filesystem: 'reads or writes files of its box',
+  process: 'touches its own process',
+  inspector: 'looks into the running engine',
+  reflection: 'reaches members in a roundabout way',
+  command: 'composes a command that',
+  persistence: 'keeps something beyond the turn',
+  retry: 'tries again',
+  loop: 'loops',
+  identity: 'decides by which task it runs',
 }
 
-function listed(paths: readonly string[]): string {
-  const shown = paths.slice(0, 5).join(', ')
-  return paths.length > 5 ? `${shown} and ${paths.length - 5} more` : shown
+function gain({ kind, what, line, isNew }: Delta['gained'][number]): [Tier, string] {
+  const at = `line ${line}`
+  const word = words[kind]
+  if (word !== undefined) return ['HIGH', `${word}: ${what}, ${at}`]
+  if (kind === 'wire' && what.startsWith('policy.')) return ['HIGH', `asks the guardian: ${what}, ${at}`]
+  if (kind === 'wire' || kind === 'exec')
+    return isNew
+      ? ['HIGH', `asks the kernel for what it did not before: ${what}, ${at}`]
+      : ['MED', `uses ${what} in one more place, ${at}`]
+  if (kind === 'prompt') return ['MED', `tells the model: ${JSON.stringify(what.slice(0, 80))}, ${at}`]
+  return ['MED', kind === 'tool' ? `offers the tool ${what}, ${at}` : `decodes data: ${what}, ${at}`]
+}
+
+function knobReason({ name, unit, before, after, line, buysBudget }: Knob): string {
+  return `${buysBudget ? 'buys budget' : 'turns a knob'}: ${name} (${unit}) ${before ?? 'none'} → ${after ?? 'none'}, line ${line}`
 }

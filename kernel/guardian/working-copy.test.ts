@@ -8,6 +8,7 @@ import { createFolders, taskFolders } from '../tasks/folders.ts'
 import { readPack } from '../tasks/pack.ts'
 import { agent, openTestGuardian, policy, StandInTask, type TestGuardian } from '../testing/guardian.ts'
 import { boot } from './checks/boot.ts'
+import { candidateOf } from './checks/candidate.fixture.ts'
 import { scope } from './checks/scope.ts'
 import { types } from './checks/types.ts'
 
@@ -276,11 +277,8 @@ describe('the types check', () => {
       checkerMounts: [],
       clock: systemClock,
     })
-    const candidate = {
-      ...{ agent, proposal: 'P-1', recurrences: [], base: [] },
-      revision: await test.revisions.put(policy('two')),
-      files: policy('two'),
-    }
+    const files = policy('two')
+    const candidate = candidateOf({ files, revision: await test.revisions.put(files) })
     const parts = { provider: bare, revisions: test.revisions } as never
     expect(await types.run(candidate, parts, new AbortController().signal)).toMatchObject({ verdict: 'unresolved' })
     await bare.close()

@@ -70,6 +70,9 @@ export async function openTestGuardian(
     },
     { host: join(root, 'node_modules/@types/node'), at: '/exodesk/checker/node_modules/@types/node' },
     { host: join(root, 'node_modules/undici-types'), at: '/exodesk/checker/node_modules/undici-types' },
+    { host: join(root, 'kernel/guardian/checks/facts'), at: '/exodesk/checker/facts' },
+    { host: join(root, 'node_modules/oxc-parser'), at: '/exodesk/checker/node_modules/oxc-parser' },
+    { host: join(root, 'node_modules/@oxc-parser'), at: '/exodesk/checker/node_modules/@oxc-parser' },
   ]
   const clock = options.clock ?? systemClock
   const provider = localProvider({ boxesDir, nodePath: process.execPath, checkerMounts, clock })
@@ -90,6 +93,7 @@ export async function openTestGuardian(
       checks: [scope, boot],
       probationSteps: 3,
       executors: () => test.executors,
+      replays: { context: async () => null, tape: async () => null },
       ...options,
       history,
     })

@@ -163,6 +163,10 @@ const fileChangeSchema = z.object({
   change: z.enum(['added', 'changed', 'removed']),
   addedLines: count,
   removedLines: count,
+  /** Of this file alone, once the checks are done; `tags` name the part of the policy that the kernel takes it for. */
+  risk: z.enum(riskTiers).optional(),
+  reasons: z.array(z.string()).optional(),
+  tags: z.array(z.string()).optional(),
 })
 
 export const proposalSummarySchema = z.object({

@@ -4,10 +4,11 @@ import { type BreachLimits, limitsSchema } from '../../wire/operator-review.ts'
 import { boot } from './boot.ts'
 import type { Check } from './check.ts'
 import { scope } from './scope.ts'
+import { staticCheck } from './static.ts'
 import { types } from './types.ts'
 
 /** In order of cost. */
-const allChecks: readonly Check[] = [scope, types, boot]
+const allChecks: readonly Check[] = [scope, staticCheck, types, boot]
 
 const defaultLimits: BreachLimits = {
   steps: 10,

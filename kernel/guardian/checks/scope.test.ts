@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { TreeFile } from '../../sandbox/sandbox.ts'
+import { candidateOf } from './candidate.fixture.ts'
 import { hiddenCharacters } from './hidden.ts'
 import { scope, treeProblems } from './scope.ts'
 
@@ -7,8 +8,7 @@ const code = (...points: number[]) => String.fromCodePoint(...points)
 const main: TreeFile = { path: 'main.ts', text: 'export {}\n' }
 
 async function verdict(...files: TreeFile[]) {
-  const candidate = { agent: 'a', proposal: 'P-1', revision: '', files, base: [], recurrences: [] }
-  return scope.run(candidate, {} as never, new AbortController().signal)
+  return scope.run(candidateOf({ files }), {} as never, new AbortController().signal)
 }
 
 describe('a character that a reviewer cannot see', () => {

@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto'
+import type { CapabilityKind } from '../../../wire/operator-checks.ts'
+import { commandsIn } from './commands.ts'
+import { type Constants, propertyName, quasis } from './constants.ts'
+import type { FileFacts } from './file-facts.ts'
+import { globalHits, type Hit, memberHits } from './globals.ts'
+import { identityOf } from './identity.ts'
+import { loopHits } from './loops.ts'
+import { moduleOf } from './modules.ts'
+import { bare, type Node, nameOf, type Syntax, walk } from './syntax.ts'
+
+const persistent = new Set(['artifact.put', 'blob.put', 'history.append'])
+/** Texts that are shorter, or are no sentences, are no prompts. */
+const promptCharacters = 40
+const promptWords = 6
+
+/** What one program reaches for, and what in it cannot be read. */
+export function capabilitiesOf(
+  { program, comments, lineAt }: Syntax,
+  constants: Constants,
+  methods: ReadonlySet<string>,
+): Pick<FileFacts, 'capabilities' | 'hiding'> {
+  const capabilities: FileFacts['capabilities'] = []
+  const hiding: FileFacts['hiding'] = []
+  const add = (kind: CapabilityKind, what: string, node: Node) =>
+    capabilities.push({ kind, what: shortened(what), line: lineAt(node.start) })
+  const hide = (what: string, node: Node) => hiding.push({ what: what.slice(0, 200), line: lineAt(node.start) })
+  const take = (hits: Hit[], node: Node) => {
+    for (const hit of hits) 'problem' in hit ? hide(hit.problem, node) : add(hit.kind, hit.what, node)
+  }
+  const imported = (source: unknown, node: Node, how: string): void => {
+    const specifier = constants.of(source)
+    const found = typeof specifier === 'string' ? moduleOf(specifier) : null
+    if (found !== null) take([found], node)
+    else if (typeof specifier !== 'string') hide(`${how} of a name that is made while it runs`, node)
+  }
+  const identity = identityOf(program, constants)
+
+  walk(program, (node, ancestors) => {
+    const parent = ancestors.at(-1)
+    switch (node.type) {
+      case 'ImportDeclaration':
+      case 'ExportNamedDeclaration':
+      case 'ExportAllDeclaration':
+        if (node.source && node.importKind !== 'type' && node.exportKind !== 'type')
+          imported(node.source, node, 'import')
+        break
+      case 'TSExternalModuleReference':
+        imported(node.expression, node, 'import')
+        break
+      case 'ImportExpression':
+        imported(node.source, node, 'import()')
+        add('code-loading', 'import()', node)
+        break
+      case 'CallExpression':
+      case 'NewExpression':
+        called(node)
+        break
+      case 'Identifier':
+        take(globalHits(node, ancestors, constants), node)
+        break
+      case 'MemberExpression':
+        take(memberHits(node, ancestors, constants), node)
+        break
+      case 'Property':
+        if (parent?.type === 'ObjectPattern' && propertyName(node, constants) === 'constructor')
+          hide('takes a constructor out of an object, by which text becomes code', node)
+        break
+      case 'ObjectExpression':
+        tool(node)
+        break
+    }
+    take(loopHits(node, ancestors, constants), node)
+    for (const what of identity(node)) add('identity', what, node)
+    text(node, ancestors)
+  })
+
+  function called(node: Node): void {
+    const callee = bare(node.callee)
+    const [argument] = node.arguments as Node[]
+    if (nameOf(callee) === 'require') {
+      imported(argument, node, 'require')
+      add('code-loading', 'require', node)
+    }
+    if (callee?.type !== 'MemberExpression') return
+    const method = constants.property(callee)
+    if (method === 'getBuiltinModule') {
+      imported(argument, node, 'getBuiltinModule')
+      add('code-loading', 'process.getBuiltinModule', node)
+    }
+    if (!isKernel(callee.object)) return
+    if (method === null) hide('asks the kernel by a member whose name is made while it runs', node)
+    if (method === 'exec') add('exec', 'kernel.exec', node)
+    if (method === 'call' && constants.of(argument) === null)
+      hide('asks the kernel for a method whose name is made while it runs', node)
+  }
+
+  function tool(node: Node): void {
+    const of = (name: string) =>
+      (node.properties as Node[]).find((one) => one.type === 'Property' && propertyName(one, constants) === name)
+    const name = constants.of(of('name')?.value)
+    if (typeof name !== 'string' || of('description') === undefined || (of('run') ?? of('properties')) === undefined)
+      return
+    add('tool', name, node)
+  }
+
+  /** Texts that are written out, each once: a part of a sum is told with the sum. */
+  function text(node: Node, ancestors: readonly Node[]): void {
+    const parent = ancestors.at(-1)
+    const isPart = parent?.type === 'BinaryExpression' && parent.operator === '+'
+    const isText =
+      node.type === 'Literal' ||
+      node.type === 'TemplateLiteral' ||
+      node.type === 'BinaryExpression' ||
+      node.type === 'CallExpression'
+    if (!isText || isPart) return
+    const told = constants.of(node)
+    const value = told ?? textWithHoles(node, constants)
+    if (typeof value !== 'string') return
+    if (methods.has(value)) method(value, node)
+    if (node.type !== 'Literal' && told !== null && spelt.test(value))
+      hide(`spells out ${JSON.stringify(value)} in pieces`, node)
+    for (const what of commandsIn(value)) add('command', what, node)
+    if (isPrompt(value, ancestors, constants)) add('prompt', value.replaceAll(/\s+/g, ' ').trim(), node)
+  }
+
+  function method(name: string, node: Node): void {
+    add(name === 'sandbox.exec' ? 'exec' : 'wire', name, node)
+    if (persistent.has(name)) add('persistence', name, node)
+    if (node.type !== 'Literal' && node.type !== 'TemplateLiteral') hide(`spells out ${name} in pieces`, node)
+  }
+
+  for (const comment of comments) {
+    const word = /@ts-(?:nocheck|ignore|expect-error)\b/.exec(comment.value)?.[0]
+    if (word !== undefined)
+      hiding.push({ what: `switches the type checker off (${word})`, line: lineAt(comment.start) })
+  }
+  return { capabilities, hiding }
+}
+
+/** A long text is told by its beginning, and by all of it. */
+function shortened(text: string): string {
+  if (text.length <= 200) return text
+  return `${text.slice(0, 180)}… (${createHash('sha256').update(text).digest('hex').slice(0, 8)})`
+}
+
+/** Names that nobody pieces together but to hide them. */
+const spelt = /^(?:eval|Function|constructor|require|process|globalThis|import|__proto__|fetch|child_process|node:\w+)$/
+
+function isKernel(node: unknown): boolean {
+  const inner = bare(node)
+  const name = inner?.type === 'MemberExpression' ? nameOf(inner.property) : nameOf(inner)
+  return name !== null && /kernel|wire/i.test(name)
+}
+
+function textWithHoles(node: Node, constants: Constants): string | null {
+  if (node.type === 'TemplateLiteral') {
+    const holes = (node.expressions as Node[]).map((hole) => constants.of(hole) ?? ' … ')
+    return quasis(node).reduce((text, quasi, index) => text + quasi + String(holes[index] ?? ''), '')
+  }
+  if (node.type !== 'BinaryExpression' || node.operator !== '+') return null
+  const parts = [node.left, node.right].map((side) => {
+    const inner = bare(side)
+    return inner === null ? null : (constants.of(inner) ?? textWithHoles(inner, constants))
+  })
+  if (!parts.some((part) => typeof part === 'string')) return null
+  return parts.map((part) => part ?? ' … ').join('')
+}
+
+/** A description, or sentences that are not the text of an error. */
+function isPrompt(text: string, ancestors: readonly Node[], constants: Constants): boolean {
+  const parent = ancestors.at(-1)
+  if (
+    parent?.type === 'Property' &&
+    /^(?:description|instructions|content)$/.test(propertyName(parent, constants) ?? '')
+  )
+    return text.length > 0
+  if (text.length < promptCharacters || text.trim().split(/\s+/).length < promptWords) return false
+  return !ancestors.some(
+    ({ type, callee }) =>
+      type === 'ThrowStatement' ||
+      nameOf((bare(callee) as Node | null)?.object) === 'console' ||
+      (type === 'NewExpression' && /Error$/.test(nameOf(callee) ?? '')) ||
+      type === 'ImportDeclaration',
+  )
+}

@@ -1,0 +1,33 @@
+import type { CapabilityKind, Knob } from '../../../wire/operator-checks.ts'
+
+/** What the syntax tree of one file says. Lines are 1-based. */
+export interface FileFacts {
+  /** It could not be read; all else is then empty. */
+  error: Located | null
+  /** SHA-256 of the program without comments and layout; null: not a program. */
+  shape: string | null
+  capabilities: (Located & { kind: CapabilityKind })[]
+  /** What keeps a reader, or this one, from seeing what it does. */
+  hiding: Located[]
+  knobs: KnobFact[]
+}
+
+export interface Located {
+  what: string
+  line: number
+}
+
+export interface KnobFact {
+  name: string
+  unit: Knob['unit']
+  value: number | string
+  line: number
+  /** It has a name of its own, or something is held against it. */
+  isBound: boolean
+}
+
+/** One request to the reader: files, and the methods of the wire that it should know. */
+export interface FactsRequest {
+  methods: string[]
+  files: { path: string; text: string }[]
+}

@@ -1,0 +1,29 @@
+import { isBuiltin } from 'node:module'
+import type { CapabilityKind } from '../../../wire/operator-checks.ts'
+
+const kinds: [kind: CapabilityKind, modules: RegExp][] = [
+  ['network', /^(?:net|tls|dgram|dns|http|https|http2|quic)$/],
+  ['process-start', /^(?:child_process|worker_threads|cluster)$/],
+  ['filesystem', /^(?:fs|sqlite|constants)$/],
+  ['inspector', /^(?:inspector|trace_events|diagnostics_channel|async_hooks|perf_hooks)$/],
+  ['process', /^(?:process|os)$/],
+]
+
+/** Modules by which text becomes code, or code is chosen while it runs. */
+const opaque = /^(?:vm|module|repl|wasi|v8|test|sea)$/
+
+/** What importing `specifier` gives; `problem`: nobody can tell what comes of it. Null: nothing to speak of. */
+export function moduleOf(specifier: string): { kind: CapabilityKind; what: string } | { problem: string } | null {
+  if (/^\.\.?\//.test(specifier) || specifier === '#wire') return null
+  if (!specifier.startsWith('node:') && !isBuiltin(specifier)) {
+    const shown = specifier.slice(0, 80)
+    return {
+      problem: `imports ${JSON.stringify(shown)}: a policy imports its own files and node: modules, nothing else`,
+    }
+  }
+  const name = specifier.replace(/^node:/, '')
+  const top = name.split('/')[0] ?? ''
+  if (opaque.test(top)) return { problem: `imports node:${name}, which runs or loads code that is made while it runs` }
+  const kind = kinds.find(([, modules]) => modules.test(top))?.[0]
+  return kind === undefined ? null : { kind, what: `node:${name}` }
+}
