@@ -3,6 +3,7 @@ import { draft, type EventDraft } from '../wire/events.ts'
 import { type CheckOutcome, unresolved } from './checks/check.ts'
 import type { ProfileCheck } from './checks/profile.ts'
 import { type Core, unless } from './core.ts'
+import { turnedDown } from './recurrence.ts'
 import { riskOf } from './risk.ts'
 import type { ProposalRecord } from './state.ts'
 
@@ -58,13 +59,14 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
         revision: one.revision,
         files,
         base,
+        baseRevision: one.base,
         claim: one.claim,
         why: one.why,
         expects: one.expects,
         by: one.by,
         authorised: [...ledger.state(agent).authorised.keys()],
         checks: one.checks,
-        recurrences: turnedDown(core, agent, one.revision, one.proposal),
+        recurrences: await turnedDown(core, agent, one),
         thresholds: check.thresholds,
       }
       return await unless(either, check.run(candidate, core.parts, either))
@@ -137,15 +139,6 @@ export function createChecking(core: Core, onReady: (agent: string, proposal: st
 }
 
 export type Checking = ReturnType<typeof createChecking>
-
-/** Proposals of the same content that were turned down before. */
-export function turnedDown(core: Core, agent: string, revision: string, except: string) {
-  const isTurnedDown = (one: ProposalRecord): boolean => one.state === 'rejected' || one.state === 'rolled-back'
-  return core.ledger
-    .state(agent)
-    .proposals.filter((one) => one.proposal !== except && one.revision === revision && isTurnedDown(one))
-    .map(({ proposal, state, reason }) => ({ proposal, state, reason }))
-}
 
 /** Events that end proposals which an activation of `revision` leaves behind. */
 export function staled(

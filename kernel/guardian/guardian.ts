@@ -1,9 +1,17 @@
 import type { Generation, PolicyService, TaskContext } from '../executor/executor.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
-import type { Binding } from '../wire/events.ts'
+import type { Binding, Comment, EventData } from '../wire/events.ts'
 import type { PolicyProposeResult, ProposalState } from '../wire/executor.ts'
 import type { ProposalDetail, ProposalSummary, RevisionRow } from '../wire/operator.ts'
-import type { ProfileChange, ProfileView } from '../wire/operator-review.ts'
+import type {
+  DeriveInput,
+  FileHunks,
+  ProfileChange,
+  ProfileView,
+  Rule,
+  RuleDraft,
+  RulePreview,
+} from '../wire/operator-review.ts'
 
 export interface ActiveRevision {
   revision: string
@@ -45,6 +53,13 @@ export interface VerdictInput {
   binding: Binding
   reason: string
 }
+/** `overrides`: exactly the checks that gate and are unresolved. */
+export type ApproveInput = VerdictInput & Pick<EventData<'proposal.reviewed'>, 'overrides' | 'onBreach' | 'looked'>
+export type RejectInput = VerdictInput & Pick<EventData<'proposal.reviewed'>, 'category'>
+export type ReturnInput = VerdictInput & { comments: readonly Comment[] }
+/** `until`: epoch ms. */
+export type DeferInput = VerdictInput & { until: number | null }
+export type { DeriveInput }
 export interface VerdictReceipt {
   seq: number
   state: ProposalState
@@ -83,8 +98,29 @@ export interface Guardian extends PolicyService {
   /** By a person only. @throws KernelError `conflict` (another version is in force), `invalid`. */
   setProfile(change: ProfileChange): Promise<{ seq: number }>
   /** @throws KernelError `conflict` (nonce used, forged or for another binding; state moved on: says to look again). */
-  approve(input: VerdictInput): Promise<VerdictReceipt>
-  reject(input: VerdictInput): Promise<VerdictReceipt>
+  approve(input: ApproveInput): Promise<VerdictReceipt>
+  reject(input: RejectInput): Promise<VerdictReceipt>
+  /** To be revised by its proposer. */
+  sendBack(input: ReturnInput): Promise<VerdictReceipt>
+  /** It stays ready. */
+  defer(input: DeferInput): Promise<VerdictReceipt>
+  /** Its changes, as the kernel cuts them. */
+  hunks(agent: string, proposal: string): Promise<FileHunks[]>
+  /**
+   * A proposal of the operator's in place of this one, of fewer hunks or with edits. @throws KernelError `conflict` as
+   * `approve`; `invalid` where nothing is left of it, or nothing is left out.
+   */
+  derive(input: DeriveInput): Promise<{ proposal: string; revision: string; state: ProposalState }>
+  /** The operator has looked through a file of it, or takes that back. */
+  look(agent: string, proposal: string, revision: string, path: string, viewed: boolean): Promise<{ seq: number }>
+
+  /** What decides in place of a person, in runs that ask for it. */
+  readonly rules: {
+    list(): Rule[]
+    preview(rule: RuleDraft): RulePreview
+    add(rule: RuleDraft): Promise<{ rule: string; seq: number }>
+    revoke(rule: string, reason: string): Promise<{ seq: number }>
+  }
 
   revisions(agent: string): Promise<RevisionRow[]>
   rollbackPreview(

@@ -1,6 +1,7 @@
 import { KernelError } from '../errors.ts'
 import type { History } from '../history/history.ts'
 import type { Event } from '../wire/events.ts'
+import { advanceRules, type RuleRecord } from './rules.ts'
 import {
   type ActivationRecord,
   type AgentState,
@@ -15,6 +16,8 @@ import {
 /** The state of every agent, always that of history's last commit. It is read from history at opening and kept nowhere else. */
 export class Ledger {
   readonly #agents = new Map<string, AgentState>()
+  /** In order of their ids. */
+  rules: readonly RuleRecord[] = []
   readonly #locks = new Map<string, Promise<void>>()
   #stop: () => void = () => {}
 
@@ -65,6 +68,7 @@ export class Ledger {
   #add(events: readonly Event[]): void {
     const changed = new Set<string>()
     for (const event of events) {
+      if (event.kind === 'rule.changed') this.rules = advanceRules(this.rules, event)
       if (event.agent === null) continue
       const isNew = event.kind === 'agent.created' || event.kind === 'agent.forked'
       const before = this.#agents.get(event.agent) ?? (isNew ? newAgent(event.agent) : undefined)

@@ -2,8 +2,11 @@ import { KernelError } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { draft } from '../wire/events.ts'
 import { createActivation } from './activation.ts'
+import { createBindings } from './binding.ts'
 import { createChecking } from './checking.ts'
 import { Core, type GuardianParts } from './core.ts'
+import { createDerive } from './derive.ts'
+import { createExpiry } from './expiry.ts'
 import { fork } from './fork.ts'
 import type { ActiveRevision, Guardian } from './guardian.ts'
 import { Ledger } from './ledger.ts'
@@ -12,6 +15,7 @@ import { createProfile, lastProfile } from './profile.ts'
 import { createProposing } from './proposing.ts'
 import { createReview } from './review.ts'
 import { createRollback } from './rollback.ts'
+import { createRules } from './rules.ts'
 import { createViews } from './views.ts'
 import { createWorkingCopies } from './working-copy.ts'
 
@@ -23,10 +27,14 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
   const ledger = await Ledger.open(history)
   const core = new Core(parts, ledger, await lastProfile(history))
   const activation = createActivation(core)
-  const review = createReview(core, activation)
-  const checking = createChecking(core, (agent) => review.approveByFlag(agent))
+  const bindings = createBindings(core)
+  const rules = createRules(core)
+  const review = createReview(core, bindings, activation, rules)
+  const checking = createChecking(core, (agent) => review.approveByItself(agent))
   const copies = createWorkingCopies(core)
   const proposing = createProposing(core, copies, checking)
+  const derive = createDerive(core, bindings, checking)
+  const expiry = createExpiry(core)
   const probation = createProbation(core)
   const rollback = createRollback(core, activation)
   const views = createViews(core, review)
@@ -37,13 +45,14 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
   ledger.onChange = (agent) => {
     tellSafeMode(agent)
     checking.notice(agent)
+    expiry.schedule()
     core.background(agent, () => move(agent))
   }
 
   /** What follows by itself from the state as it is now. */
   async function move(agent: string): Promise<void> {
     if (core.closing.aborted) return
-    if (await probation.confirm(agent)) await review.approveByFlag(agent)
+    if (await probation.confirm(agent)) await review.approveByItself(agent)
   }
 
   function tellSafeMode(agent: string): void {
@@ -109,7 +118,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
       if (other !== undefined) throw new KernelError('conflict', `agent ${agent} runs ${other.task} already`)
       core.targets.set(agent, target)
       core.background(agent, async () => {
-        if (!(await review.takeUp(agent))) await review.approveByFlag(agent)
+        if (!(await review.takeUp(agent))) await review.approveByItself(agent)
       })
       return () => {
         if (core.targets.get(agent) === target) core.targets.delete(agent)
@@ -138,16 +147,22 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
     withdraw: (agent, proposal, by = 'executor') => proposing.withdraw(agent, proposal, by),
 
     list: async (filter) => views.list(filter),
-    get: async (agent, proposal) => views.get(agent, proposal),
+    get: (agent, proposal) => views.get(agent, proposal),
     file: (agent, proposal, path) => views.file(agent, proposal, path),
     profile: () => profile.get(),
     async setProfile(change) {
       await ensureProfile()
       return profile.set(change)
     },
-    view: async (agent, proposal) => review.view(agent, proposal),
+    view: async (agent, proposal) => bindings.view(agent, proposal),
     approve: (input) => review.approve(input),
     reject: (input) => review.reject(input),
+    sendBack: (input) => review.sendBack(input),
+    defer: (input) => review.defer(input),
+    hunks: (agent, proposal) => derive.hunks(agent, proposal),
+    derive: (input) => derive.derive(input),
+    look: (agent, proposal, revision, path, viewed) => derive.look(agent, proposal, revision, path, viewed),
+    rules,
 
     revisions: (agent) => views.revisions(agent),
     rollbackPreview: (agent, wanted) => rollback.preview(agent, wanted),
@@ -159,6 +174,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
 
     async recover() {
       await ensureProfile()
+      await expiry.look()
       const recovered = { activationsResolved: 0, checksRestarted: 0 }
       for (const { agent, proposals } of ledger.agents()) {
         if (await review.takeUp(agent)) recovered.activationsResolved += 1
@@ -175,6 +191,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
     settled: (agent) => core.settled(agent),
     async close() {
       probation.close()
+      expiry.close()
       await core.close()
     },
   }

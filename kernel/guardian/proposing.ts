@@ -4,10 +4,11 @@ import { failpoint } from '../failpoints.ts'
 import type { IntakeProblem, IntakeResult, TreeFile } from '../sandbox/sandbox.ts'
 import { draft, type EventDraft } from '../wire/events.ts'
 import type { PolicyProposeParams, PolicyProposeResult, ProposalState } from '../wire/executor.ts'
-import { type Checking, turnedDown } from './checking.ts'
+import type { Checking } from './checking.ts'
 import { recurrenceOf } from './checks/check.ts'
 import { kernelFileNames, treeProblems } from './checks/scope.ts'
 import type { Core } from './core.ts'
+import { decidedBefore, turnedDown } from './recurrence.ts'
 import { short, waiting } from './state.ts'
 import type { WorkingCopies } from './working-copy.ts'
 
@@ -52,7 +53,10 @@ export function createProposing(core: Core, copies: WorkingCopies, checking: Che
           place,
         ),
       ]
+      const duplicate = tree.ok && by === 'executor' ? decidedBefore(core, agent, revision) : null
       if (!tree.ok) drafts.push(refusal(proposal, problems, place))
+      else if (duplicate !== null)
+        drafts.push(draft('proposal.withdrawn', { proposal, reason: duplicate }, { ...place, actor: 'kernel' }))
       else if (base !== now)
         drafts.push(draft('proposal.staled', { proposal, base, active: now }, { ...place, actor: 'kernel' }))
       // One waits at a time. A verdict in progress goes on: what is approved is no longer waiting.
@@ -67,9 +71,10 @@ export function createProposing(core: Core, copies: WorkingCopies, checking: Che
       failpoint('propose:after-made')
       return proposal
     })
-    const { state } = ledger.proposal(agent, made)
+    const { state, reason } = ledger.proposal(agent, made)
     if (state === 'checking') checking.start(agent, made)
-    const note = tree.ok ? recurrenceOf(turnedDown(core, agent, revision, made)) : null
+    const again = tree.ok ? recurrenceOf(await turnedDown(core, agent, { proposal: made, revision, base })) : null
+    const note = state === 'withdrawn' ? reason : again
     return { proposal: made, revision, state, ...(note === null ? {} : { note }) }
   }
 

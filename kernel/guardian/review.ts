@@ -1,96 +1,30 @@
-import { createHash, randomBytes } from 'node:crypto'
 import { KernelError } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
-import { type Binding, draft, type EventData } from '../wire/events.ts'
+import type { TreeFile } from '../sandbox/sandbox.ts'
+import { draft, type EventData } from '../wire/events.ts'
 import type { Activation } from './activation.ts'
+import { type Bindings, lookAgain, type Spent } from './binding.ts'
 import { type Core, within } from './core.ts'
-import type { VerdictInput, VerdictReceipt } from './guardian.ts'
-import { type ProposalRecord, short } from './state.ts'
+import type { ApproveInput, DeferInput, RejectInput, ReturnInput, VerdictInput, VerdictReceipt } from './guardian.ts'
+import type { Rules } from './rules.ts'
+import type { ProposalRecord } from './state.ts'
 
-/** Views open at one time; the oldest gives way. */
-const noncesMax = 256
+type Reviewed = EventData<'proposal.reviewed'>
 
-interface View {
-  agent: string
-  proposal: string
-  binding: Binding
-  openedAt: number
-}
-
-/**
- * The operator's verdicts. One holds for the exact bytes and judgements that the view showed, once: its nonce lives in
- * this process's memory only, and is spent by the first verdict that brings it, whatever comes of it.
- */
-export function createReview(core: Core, activation: Activation) {
+/** Verdicts: the operator's on what a view showed, and those that a flag of the run or a rule gives in their place. */
+export function createReview(core: Core, bindings: Bindings, activation: Activation, rules: Rules) {
   const { ledger } = core
-  const { history, clock } = core.parts
-  const views = new Map<string, View>()
-
-  function bindingOf(agent: string, { revision, checks }: ProposalRecord): Binding {
-    const hash = createHash('sha256')
-    for (const check of checks) hash.update(check.hash)
-    return {
-      revision,
-      base: ledger.mustBeActive(agent).revision,
-      checks: hash.digest('hex'),
-      profile: core.profile.hash,
-    }
-  }
-
-  /** Why it cannot be approved now; null when it can. */
-  function blocked(agent: string, proposal: string): string | null {
-    const one = ledger.proposal(agent, proposal)
-    const active = ledger.mustBeActive(agent)
-    if (one.state === 'checking') return 'its checks are still running'
-    if (one.state !== 'ready') return `it is ${one.state}${one.reason === null ? '' : `: ${one.reason}`}`
-    const change = core.changing.get(agent)
-    if (change !== undefined) return `${change.what} is under way: wait until it is done`
-    if (active.state === 'probation') {
-      const left = Math.max(0, active.probationSteps - active.steps)
-      return `r${active.activation} is in probation for ${left} more steps: this one can be approved when that ends (or after a rollback)`
-    }
-    if (one.base !== active.revision) return `it was made from ${short(one.base)}, which is not active any more`
-    return null
-  }
-
-  function lookAgain(why: string): KernelError {
-    return new KernelError('conflict', `${why}. Nothing was decided: look again`)
-  }
-
-  /** Takes the nonce, and the proposal that it was good for. @throws KernelError `conflict`. */
-  function spend(input: VerdictInput): { one: ProposalRecord; viewedMs: number; binding: Binding } {
-    const view = views.get(input.nonce)
-    views.delete(input.nonce)
-    if (view === undefined) throw lookAgain('this view has been used or was never opened here')
-    if (view.agent !== input.agent || view.proposal !== input.proposal)
-      throw lookAgain(`this view was opened for ${view.proposal} of ${view.agent}`)
-    const one = ledger.proposal(input.agent, input.proposal)
-    if (one.state !== 'ready') throw lookAgain(`${one.proposal} is ${one.state}`)
-    const now = bindingOf(input.agent, one)
-    for (const part of ['revision', 'base', 'checks', 'profile'] as const) {
-      if (input.binding[part] !== view.binding[part])
-        throw lookAgain(`the verdict is for another ${part} than the view showed`)
-      if (input.binding[part] !== now[part]) throw lookAgain(`the ${part} is not what the view showed any more`)
-    }
-    return { one, binding: now, viewedMs: Math.max(0, Math.round(clock.monotonic() - view.openedAt)) }
-  }
+  const { history, revisions, clock } = core.parts
 
   /** Under the lock: the verdict and the authorisation in one commit, then the change. */
-  async function authorise(
-    agent: string,
-    one: ProposalRecord,
-    by: 'operator' | 'flag',
-    binding: Binding,
-    reason: string,
-    viewedMs: number | null,
-  ) {
+  async function authorise(agent: string, one: ProposalRecord, verdict: Omit<Reviewed, 'proposal' | 'verdict'>) {
     const { proposal, revision, task } = one
+    const { by, binding } = verdict
     const expected = ledger.mustBeActive(agent)
     const header = { actor: by === 'operator' ? ('operator' as const) : ('kernel' as const), agent, task }
-    const verdict: EventData<'proposal.reviewed'> = { proposal, verdict: 'approved', reason, by, binding, viewedMs }
     failpoint('review:before-approved')
     const [event] = await history.appendIfActive(agent, binding.base, [
-      draft('proposal.reviewed', verdict, header),
+      draft('proposal.reviewed', { proposal, verdict: 'approved', ...verdict }, header),
       draft('revision.authorised', { revision, by, proposal }, header),
     ])
     return { seq: event?.seq ?? 0, work: resume(agent, one, expected) }
@@ -101,8 +35,36 @@ export function createReview(core: Core, activation: Activation) {
     return activation.begin(change, `the activation of ${proposal}`)
   }
 
+  /** A verdict that changes nothing that runs. */
+  async function settle(
+    input: VerdictInput,
+    verdict: Exclude<Reviewed['verdict'], 'approved'>,
+    extra: (spent: Spent) => Partial<Reviewed>,
+  ): Promise<VerdictReceipt> {
+    core.requireOpen()
+    const { agent, proposal, reason } = input
+    return ledger.locked(agent, async () => {
+      const spent = bindings.spend(input)
+      const { one, binding, viewedMs } = spent
+      const data = { proposal, verdict, reason, by: 'operator' as const, binding, viewedMs, ...extra(spent) }
+      if (verdict === 'rejected') failpoint('review:before-rejected')
+      else if (verdict === 'returned') failpoint('review:before-returned')
+      else failpoint('review:before-deferred')
+      const [event] = await history.append([
+        draft('proposal.reviewed', data, { actor: 'operator', agent, task: one.task }),
+      ])
+      const { revision } = ledger.mustBeActive(agent)
+      return {
+        seq: event?.seq ?? 0,
+        state: ledger.proposal(agent, proposal).state,
+        before: revision,
+        after: revision,
+      }
+    })
+  }
+
   return {
-    blocked,
+    blocked: bindings.blocked,
 
     /** The proposal's state with what happens just now, which no event says yet. */
     stateOf(agent: string, one: ProposalRecord): ProposalRecord['state'] {
@@ -110,65 +72,72 @@ export function createReview(core: Core, activation: Activation) {
       return isActivating ? 'activating' : one.state
     },
 
-    view(agent: string, proposal: string) {
-      const one = ledger.proposal(agent, proposal)
-      if (one.state !== 'ready')
-        throw new KernelError('conflict', `${proposal} is ${one.state}: a verdict is possible only while it is ready`)
-      const nonce = randomBytes(16).toString('hex')
-      const binding = bindingOf(agent, one)
-      views.set(nonce, { agent, proposal, binding, openedAt: clock.monotonic() })
-      for (const oldest of views.keys()) {
-        if (views.size <= noncesMax) break
-        views.delete(oldest)
-      }
-      return { nonce, binding, issuedAt: clock.now() }
-    },
-
-    async approve(input: VerdictInput): Promise<VerdictReceipt> {
+    async approve(input: ApproveInput): Promise<VerdictReceipt> {
       core.requireOpen()
-      const { agent, proposal } = input
+      const { agent, proposal, reason, looked, onBreach = 'propose' } = input
       const before = ledger.mustBeActive(agent).revision
       const { seq, work } = await ledger.locked(agent, async () => {
-        const { one, binding, viewedMs } = spend(input)
-        const why = blocked(agent, proposal)
+        const { one, binding, viewedMs } = bindings.spend(input)
+        const why = bindings.blocked(agent, proposal)
         if (why !== null) throw lookAgain(`${proposal} cannot be approved now: ${why}`)
-        return authorise(agent, one, 'operator', binding, input.reason, viewedMs)
+        const overrides = overridesOf(one, input.overrides ?? [])
+        const extras = {
+          ...(overrides.length === 0 ? {} : { overrides }),
+          ...(looked === undefined ? {} : { looked }),
+        }
+        return authorise(agent, one, { by: 'operator', binding, reason, viewedMs, onBreach, ...extras })
       })
       await within(core.activationWaitMs, core.closing, work)
       const one = ledger.proposal(agent, proposal)
       return { seq, state: this.stateOf(agent, one), before, after: ledger.mustBeActive(agent).revision }
     },
 
-    async reject(input: VerdictInput): Promise<VerdictReceipt> {
-      core.requireOpen()
-      const { agent, proposal, reason } = input
-      if (reason.trim() === '')
-        throw new KernelError('invalid', 'a rejection needs a reason: it is what the agent learns from')
-      return ledger.locked(agent, async () => {
-        const { one, binding, viewedMs } = spend(input)
-        const data = { proposal, verdict: 'rejected' as const, reason, by: 'operator' as const, binding, viewedMs }
-        failpoint('review:before-rejected')
-        const [event] = await history.append([
-          draft('proposal.reviewed', data, { actor: 'operator', agent, task: one.task }),
-        ])
-        const { revision } = ledger.mustBeActive(agent)
-        return {
-          seq: event?.seq ?? 0,
-          state: ledger.proposal(agent, proposal).state,
-          before: revision,
-          after: revision,
-        }
-      })
+    async reject(input: RejectInput): Promise<VerdictReceipt> {
+      requireWords(input.reason, 'a rejection')
+      return settle(input, 'rejected', () => (input.category === undefined ? {} : { category: input.category }))
     },
 
-    /** Where the task that a ready proposal was made in runs with `--approve all`: the flag is its verdict. */
-    async approveByFlag(agent: string): Promise<void> {
+    /** Back to its proposer, to be revised. @throws KernelError `invalid` for a comment on a line that there is not. */
+    async sendBack(input: ReturnInput): Promise<VerdictReceipt> {
+      requireWords(input.reason, 'a return')
+      const { base, revision } = ledger.proposal(input.agent, input.proposal)
+      const [before, after] = await Promise.all([revisions.read(base), revisions.read(revision)])
+      requireLines(input.comments, { before, after })
+      return settle(input, 'returned', () => ({ comments: [...input.comments] }))
+    },
+
+    /** It stays ready. */
+    async defer(input: DeferInput): Promise<VerdictReceipt> {
+      const { until } = input
+      if (until !== null && until <= clock.now())
+        throw new KernelError('invalid', 'a deferral until a moment that is past puts nothing off: give a later one')
+      return settle(input, 'deferred', () => ({ until }))
+    },
+
+    /** Where the task that a ready proposal was made in runs with `--approve all`, or `rules`: the flag, or a rule, is its verdict. */
+    async approveByItself(agent: string): Promise<void> {
       await ledger.locked(agent, async () => {
         const target = core.targets.get(agent)
-        if (target?.approve !== 'all' || core.closing.aborted) return
-        const one = ledger.state(agent).proposals.find(({ state, task }) => state === 'ready' && task === target.task)
-        if (one === undefined || blocked(agent, one.proposal) !== null) return
-        await authorise(agent, one, 'flag', bindingOf(agent, one), 'the run approves every proposal', null)
+        if (target === undefined || target.approve === 'none' || core.closing.aborted) return
+        const one = ledger.state(agent).proposals.find((each) => {
+          return each.state === 'ready' && each.task === target.task && each.by === 'executor'
+        })
+        // What could not be decided is for a person, whatever the run says.
+        if (one === undefined || one.unresolved.length > 0 || bindings.blocked(agent, one.proposal) !== null) return
+        const binding = bindings.of(agent, one)
+        if (target.approve === 'all') {
+          await authorise(agent, one, {
+            by: 'flag',
+            binding,
+            reason: 'the run approves every proposal',
+            viewedMs: null,
+          })
+          return
+        }
+        const rule = await rules.covering(agent, one)
+        if (rule === null) return
+        const reason = `rule ${rule} covers it: LOW, and within its bounds`
+        await authorise(agent, one, { by: 'rule', binding, reason, viewedMs: null, rule })
       })
     },
 
@@ -182,6 +151,42 @@ export function createReview(core: Core, activation: Activation) {
         return true
       })
     },
+  }
+}
+
+/** Each unresolved check once, with why; nothing else. @throws KernelError `invalid` */
+function overridesOf({ proposal, unresolved }: ProposalRecord, given: NonNullable<ApproveInput['overrides']>) {
+  const named = given.map(({ check }) => check)
+  const missing = unresolved.filter((check) => !named.includes(check))
+  if (missing.length > 0)
+    throw new KernelError(
+      'invalid',
+      `${proposal} has not passed ${missing.join(', ')}: approving it overrides each of them, with a reason. Nothing was decided`,
+    )
+  const needless = named.filter((check, index) => !unresolved.includes(check) || named.indexOf(check) !== index)
+  if (needless.length > 0)
+    throw new KernelError('invalid', `there is nothing to override in ${needless.join(', ')}. Nothing was decided`)
+  const empty = given.find(({ reason }) => reason.trim() === '')
+  if (empty !== undefined)
+    throw new KernelError('invalid', `the override of ${empty.check} needs a reason. Nothing was decided`)
+  return given.map(({ check, reason }) => ({ check, reason }))
+}
+
+function requireWords(reason: string, what: string): void {
+  if (reason.trim() === '') throw new KernelError('invalid', `${what} needs a reason: it is what the agent learns from`)
+}
+
+function requireLines(
+  comments: ReturnInput['comments'],
+  trees: { before: readonly TreeFile[]; after: readonly TreeFile[] },
+): void {
+  for (const { path, side, line } of comments) {
+    const text = trees[side].find((file) => file.path === path)?.text
+    const where = side === 'before' ? 'in the revision before' : 'in what is proposed'
+    if (text === undefined) throw new KernelError('invalid', `a comment is on ${path}, which is not ${where}`)
+    const lines = text === '' ? 0 : text.replace(/\n$/, '').split('\n').length
+    if (line < 1 || line > Math.max(1, lines))
+      throw new KernelError('invalid', `a comment is on line ${line} of ${path}, which has ${lines} lines ${where}`)
   }
 }
 

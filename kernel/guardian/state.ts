@@ -42,7 +42,7 @@ export interface ProposalRecord {
   fileRisks: EventData<'proposal.readied'>['files']
   /** Gating checks that could not be decided: an approval overrides each. */
   unresolved: readonly string[]
-  derived: EventData<'proposal.made'>['derived'] | null
+  derived: NonNullable<EventData<'proposal.made'>['derived']> | null
   /** The proposal that the operator made out of this one. */
   derivedTo: string | null
   comments: NonNullable<Reviewed['comments']>
@@ -50,6 +50,8 @@ export interface ProposalRecord {
   overrides: NonNullable<Reviewed['overrides']>
   onBreach: NonNullable<Reviewed['onBreach']>
   decidedBy: Reviewed['by'] | null
+  /** When it was approved, returned or rejected. */
+  reviewedAt: number | null
   /** Of a decision by a rule. */
   rule: string | null
   /** Epoch ms; null: never. It stands still while it is put off. */
@@ -80,6 +82,8 @@ export interface ActivationRecord {
   steps: number
   /** As chosen when it was approved. */
   onBreach: NonNullable<Reviewed['onBreach']>
+  /** It has gone beyond a limit. */
+  regressed: boolean
 }
 
 /** The operator's turn: what the kernel could fall back to has failed too. */
@@ -121,8 +125,10 @@ export const policyKinds = [
   'revision.activation-failed',
   'revision.confirmed',
   'revision.rolled-back',
+  'revision.regressed',
   'executor.escalated',
   'agent.released',
+  'rule.changed',
 ] as const satisfies readonly EventKind[]
 
 export function newAgent(agent: string): AgentState {
@@ -204,6 +210,8 @@ export function advance(state: AgentState, event: Event): AgentState {
       const rolledBack = { state: 'rolled-back' as const, reason }
       return withActivation(move(proposal, rolledBack), from.activation, rolledBack)
     }
+    case 'revision.regressed':
+      return withActivation(state, event.data.activation, { regressed: true })
     case 'executor.escalated':
       if (event.data.to !== 'safe-mode') return state
       return {
@@ -242,6 +250,7 @@ function made({ data, task, at, seq }: Event<'proposal.made'>): ProposalRecord {
     overrides: [],
     onBreach: 'propose',
     decidedBy: null,
+    reviewedAt: null,
     rule: null,
     expiresAt: null,
     deferredUntil: null,
@@ -261,7 +270,8 @@ function reviewed(before: ProposalRecord, { at, data }: Event<'proposal.reviewed
     const expiresAt = before.expiresAt === null ? null : before.expiresAt + Math.max(0, (until ?? at) - at)
     return { deferredUntil: until, expiresAt, reason }
   }
-  return { state: verdict, reason, decidedAt: at, decidedBy: by, rule, comments, category, overrides, onBreach }
+  const decision = { decidedAt: at, reviewedAt: at, decidedBy: by, rule }
+  return { state: verdict, reason, ...decision, comments, category, overrides, onBreach }
 }
 
 function supersededReason(state: AgentState, { proposal, by }: EventData<'proposal.superseded'>): string {
@@ -297,6 +307,7 @@ function activated(state: AgentState, { seq, at, data }: Event<'revision.activat
     state: inProbation ? 'probation' : 'active',
     reason: null,
     steps: 0,
+    regressed: false,
     onBreach: (proposal === null ? undefined : proposalOf(state, proposal)?.onBreach) ?? 'propose',
   }
   const past = state.activations.map((one) =>

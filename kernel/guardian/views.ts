@@ -1,6 +1,7 @@
 import type { ActivationRow } from '../history/history.ts'
 import type { ProposalDetail, ProposalSummary, RevisionRow } from '../wire/operator.ts'
 import type { Core } from './core.ts'
+import { detailOf } from './detail.ts'
 import type { Review } from './review.ts'
 import type { ActivationRecord, AgentState, ProposalRecord } from './state.ts'
 
@@ -78,7 +79,7 @@ export function createViews(core: Core, review: Review) {
         .sort((a, b) => b.madeSeq - a.madeSeq)
     },
 
-    get(agent: string, proposal: string): ProposalDetail {
+    async get(agent: string, proposal: string): Promise<ProposalDetail> {
       const one = ledger.proposal(agent, proposal)
       const active = ledger.mustBeActive(agent)
       const reported = new Set(one.checks.map(({ check }) => check))
@@ -90,23 +91,13 @@ export function createViews(core: Core, review: Review) {
         evidence: [...one.evidence],
         sizeBytes: one.sizeBytes,
         problems: one.problems.map((problem) => ({ ...problem })),
-        checks: one.checks.map(({ hash: _hash, ...check }) => check),
+        checks: one.checks.map(({ hash: _hash, gates: _gates, ...check }) => check),
         pendingChecks: pending.map(({ name }) => name),
         active: { revision: active.revision, activation: active.activation },
         onApprove: onApprove(agent, active),
         undo: `Roll back to r${active.activation}: one step, at any time.`,
         blocked: review.blocked(agent, proposal),
-        unresolved: [...one.unresolved],
-        looked: [],
-        derivedFrom: null,
-        derivedTo: null,
-        predecessor: null,
-        comments: [],
-        category: null,
-        expiresAt: null,
-        deferredUntil: null,
-        triggers: [],
-        opinions: [],
+        ...(await detailOf(core, agent, one)),
       }
     },
 

@@ -6,6 +6,7 @@ import type { History, TaskTotals, View } from '../history/history.ts'
 import type { OperatorPrices } from '../models/models.ts'
 import type { Revisions } from '../revisions/revisions.ts'
 import type { Tasks } from '../tasks/tasks.ts'
+import type { ToolDesk } from '../tools/desk.ts'
 import type { Event, EventKind } from '../wire/events.ts'
 import {
   type ActivationPoint,
@@ -14,9 +15,12 @@ import {
   operatorContract,
   type PackRow,
 } from '../wire/operator.ts'
+import type { ReviewerHealth } from '../wire/operator-review.ts'
+import type { createArtifactDesk } from './artifacts.ts'
 import type { createBudgetDesk } from './budgets.ts'
 import type { createCredentials } from './credentials.ts'
 import type { createHistoryDesk } from './history.ts'
+import { createReviewDesk } from './review.ts'
 
 /** What the operator contract is served from; put together by kernel.ts. */
 export interface OperatorParts {
@@ -36,6 +40,9 @@ export interface OperatorParts {
   /** Creates the agent with the starting policy where there is none of that name. */
   ensureAgent(agent: string): Promise<void>
   historyDesk: ReturnType<typeof createHistoryDesk>
+  toolDesk: ToolDesk
+  artifactDesk: ReturnType<typeof createArtifactDesk>
+  reviewerHealth(days?: number): Promise<ReviewerHealth>
 }
 
 /** Which transport a call came by: a person's view, or a script. Both see and do the same. */
@@ -68,6 +75,7 @@ function toOrpc(error: unknown, hint: (text: string) => string): never {
 
 export function createRouter(parts: OperatorParts) {
   const { history, guardian, revisions, tasks, historyDesk, credentials, budgets, prices, typed, hint } = parts
+  const { toolDesk, artifactDesk } = parts
   const os = implement(operatorContract)
     .$context<OperatorContext>()
     .use(async ({ next }) => {
@@ -77,6 +85,8 @@ export function createRouter(parts: OperatorParts) {
         return toOrpc(error, hint)
       }
     })
+
+  const review = createReviewDesk(guardian, typed)
 
   async function activationPoints(task: string): Promise<ActivationPoint[]> {
     return (await history.activations(task)).map(
@@ -264,43 +274,55 @@ export function createRouter(parts: OperatorParts) {
       stop: os.trials.stop.handler(later),
     },
     rules: {
-      list: os.rules.list.handler(later),
-      preview: os.rules.preview.handler(later),
-      add: os.rules.add.handler(later),
-      revoke: os.rules.revoke.handler(later),
+      list: os.rules.list.handler(() => guardian.rules.list()),
+      preview: os.rules.preview.handler(({ input }) => guardian.rules.preview(input)),
+      add: os.rules.add.handler(({ input }) => guardian.rules.add(input)),
+      revoke: os.rules.revoke.handler(({ input }) => review.revokeRule(input.rule, input.reason)),
     },
-    profile: { get: os.profile.get.handler(later), set: os.profile.set.handler(later) },
-    reviewer: { health: os.reviewer.health.handler(later), opinion: os.reviewer.opinion.handler(later) },
+    profile: {
+      get: os.profile.get.handler(() => guardian.profile()),
+      set: os.profile.set.handler(({ input }) => review.setProfile(input)),
+    },
+    reviewer: {
+      health: os.reviewer.health.handler(({ input }) => parts.reviewerHealth(input.days)),
+      opinion: os.reviewer.opinion.handler(later),
+    },
     tools: {
-      list: os.tools.list.handler(later),
-      get: os.tools.get.handler(later),
-      source: os.tools.source.handler(later),
-      quarantine: os.tools.quarantine.handler(later),
-      release: os.tools.release.handler(later),
-      audit: os.tools.audit.handler(later),
-      askRetirement: os.tools.askRetirement.handler(later),
+      list: os.tools.list.handler(({ input }) => toolDesk.list(input.agent)),
+      get: os.tools.get.handler(({ input }) => toolDesk.get(input.agent, input.tool)),
+      source: os.tools.source.handler(({ input }) => toolDesk.source(input.agent, input.tool, input.revision)),
+      quarantine: os.tools.quarantine.handler(({ input }) =>
+        toolDesk.quarantine(input.agent, input.tool, typed(input.reason, 'your reason')),
+      ),
+      release: os.tools.release.handler(({ input }) =>
+        toolDesk.release(input.agent, input.tool, typed(input.reason, 'your reason')),
+      ),
+      audit: os.tools.audit.handler(({ input }) =>
+        toolDesk.audit(input.agent, input.tool, input.hash, typed(input.note, 'your note')),
+      ),
+      askRetirement: os.tools.askRetirement.handler(({ input }) =>
+        toolDesk.askRetirement(input.agent, input.tool, typed(input.reason, 'your reason')),
+      ),
     },
     artifacts: {
-      list: os.artifacts.list.handler(later),
-      versions: os.artifacts.versions.handler(later),
-      read: os.artifacts.read.handler(later),
+      list: os.artifacts.list.handler(({ input }) => artifactDesk.list(input.agent)),
+      versions: os.artifacts.versions.handler(({ input }) => artifactDesk.versions(input.agent, input.name)),
+      read: os.artifacts.read.handler(({ input }) => artifactDesk.read(input.agent, input.name, input.version)),
     },
     proposals: {
-      hunks: os.proposals.hunks.handler(later),
-      look: os.proposals.look.handler(later),
-      derive: os.proposals.derive.handler(later),
-      return: os.proposals.return.handler(later),
-      defer: os.proposals.defer.handler(later),
+      hunks: os.proposals.hunks.handler(({ input }) => guardian.hunks(input.agent, input.proposal)),
+      look: os.proposals.look.handler(({ input: { agent, proposal, revision, path, viewed } }) =>
+        guardian.look(agent, proposal, revision, path, viewed),
+      ),
+      derive: os.proposals.derive.handler(({ input }) => review.derive(input)),
+      return: os.proposals.return.handler(({ input }) => review.return(input)),
+      defer: os.proposals.defer.handler(({ input }) => review.defer(input)),
       list: os.proposals.list.handler(({ input }) => guardian.list(input)),
       get: os.proposals.get.handler(({ input }) => guardian.get(input.agent, input.proposal)),
       file: os.proposals.file.handler(({ input }) => guardian.file(input.agent, input.proposal, input.path)),
       view: os.proposals.view.handler(({ input }) => guardian.view(input.agent, input.proposal)),
-      approve: os.proposals.approve.handler(({ input }) =>
-        guardian.approve({ ...input, reason: typed(input.reason ?? '', 'your reason') }),
-      ),
-      reject: os.proposals.reject.handler(({ input }) =>
-        guardian.reject({ ...input, reason: typed(input.reason, 'your reason') }),
-      ),
+      approve: os.proposals.approve.handler(({ input }) => review.approve(input)),
+      reject: os.proposals.reject.handler(({ input }) => review.reject(input)),
       submit: os.proposals.submit.handler(async ({ input }) => {
         await parts.ensureAgent(input.agent)
         const why = typed(input.why, 'why you propose it')

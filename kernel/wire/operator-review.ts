@@ -38,6 +38,19 @@ export const fileHunksSchema = z.object({
 })
 export type FileHunks = z.infer<typeof fileHunksSchema>
 
+const deriveInput = verdictInput.extend({
+  keep: z.array(z.strictObject({ path: z.string(), hunks: z.array(z.string()) })).optional(),
+  /** Whole texts by path; null removes the file. Laid over what is kept. */
+  edits: z
+    .array(z.strictObject({ path: z.string(), text: z.string().nullable() }))
+    .max(500)
+    .optional(),
+  /** Why each hunk fell, for the agent. */
+  fallen: z.array(z.strictObject({ path: z.string(), hunk: z.string(), reason: z.string().max(1000) })).optional(),
+  reason: z.string().max(4000),
+})
+export type DeriveInput = z.infer<typeof deriveInput>
+
 export const reviewContract = {
   hunks: oc.input(proposalRef).output(z.array(fileHunksSchema)),
   /** That the operator has, or has no more, looked through a file as it stands in this revision. */
@@ -46,23 +59,7 @@ export const reviewContract = {
    * A revision of fewer hunks, or with the operator's own edits, as a proposal of its own that takes this one's place:
    * its checks run, and it waits for its own verdict. `keep` left out: all hunks.
    */
-  derive: oc
-    .input(
-      verdictInput.extend({
-        keep: z.array(z.strictObject({ path: z.string(), hunks: z.array(z.string()) })).optional(),
-        /** Whole texts by path; null removes the file. Laid over what is kept. */
-        edits: z
-          .array(z.strictObject({ path: z.string(), text: z.string().nullable() }))
-          .max(500)
-          .optional(),
-        /** Why each hunk fell, for the agent. */
-        fallen: z
-          .array(z.strictObject({ path: z.string(), hunk: z.string(), reason: z.string().max(1000) }))
-          .optional(),
-        reason: z.string().max(4000),
-      }),
-    )
-    .output(z.object({ proposal: proposalId, revision: sha256, state: z.string() })),
+  derive: oc.input(deriveInput).output(z.object({ proposal: proposalId, revision: sha256, state: z.string() })),
   /** Back to the agent to be revised. */
   return: oc.input(verdictInput.extend({ reason: words, comments: z.array(commentSchema).max(200) })).output(receipt),
   /** It stays ready; `until` (epoch ms) says when it asks for attention again. */
@@ -157,15 +154,17 @@ const ruleDraft = z.strictObject({
   createdFrom: proposalId.nullable().optional(),
 })
 
+export type RuleDraft = z.infer<typeof ruleDraft>
+const rulePreview = z.object({
+  of: count,
+  would: z.array(z.object({ agent: agentName, proposal: proposalId, state: z.string(), claim: z.string() })),
+})
+export type RulePreview = z.infer<typeof rulePreview>
+
 export const rulesContract = {
   list: oc.output(z.array(ruleSchema)),
   /** What it would have let through of the latest proposals, and which of those a person turned down. */
-  preview: oc.input(ruleDraft).output(
-    z.object({
-      of: count,
-      would: z.array(z.object({ agent: agentName, proposal: proposalId, state: z.string(), claim: z.string() })),
-    }),
-  ),
+  preview: oc.input(ruleDraft).output(rulePreview),
   add: oc.input(ruleDraft).output(z.object({ rule: z.string(), seq: count })),
   revoke: oc.input(z.strictObject({ rule: z.string(), reason: z.string().max(4000) })).output(done),
 }
@@ -241,6 +240,7 @@ export const reviewerHealthSchema = z.object({
   ruleHits: count,
   expired: count,
 })
+export type ReviewerHealth = z.infer<typeof reviewerHealthSchema>
 export const reviewerContract = {
   health: oc.input(z.strictObject({ days: count.min(1).max(365).optional() })).output(reviewerHealthSchema),
   /** Asks another model for its opinion of a proposal; metered to the guardian. */

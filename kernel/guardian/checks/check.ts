@@ -10,6 +10,8 @@ export interface Candidate {
   revision: string
   files: readonly TreeFile[]
   base: readonly TreeFile[]
+  /** Hash of `base`. */
+  baseRevision: string
   /** In the words of whoever proposes it. */
   claim: string
   why: string
@@ -19,8 +21,8 @@ export interface Candidate {
   authorised: readonly string[]
   /** What the checks before this one have found. */
   checks: readonly CheckRecord[]
-  /** Earlier proposals of the same content that the operator rejected or a probation threw out. */
-  recurrences: readonly { proposal: string; state: string; reason: string | null }[]
+  /** Earlier proposals of the same content (`isSame`), or of the same change but for layout and comments, that the operator rejected or a probation threw out. */
+  recurrences: readonly { proposal: string; state: string; reason: string | null; isSame: boolean }[]
   /** Of this check, as the profile has them. */
   thresholds: Readonly<Record<string, number>>
 }
@@ -67,9 +69,15 @@ export const unresolved = (summary: string, details: CheckOutcome['details'] = {
 
 /** Earlier proposals of the same content in words, with why they were turned down; null: there is none. */
 export function recurrenceOf(earlier: Candidate['recurrences']): string | null {
-  if (earlier.length === 0) return null
-  const named = earlier.map(({ proposal, state, reason }) => {
-    return `${proposal}, which was ${state}${reason ? ` (${reason})` : ''}`
-  })
-  return `the same content as ${named.join(' and ')}`
+  const named = (isSame: boolean) =>
+    earlier
+      .filter((one) => one.isSame === isSame)
+      .map(({ proposal, state, reason }) => `${proposal}, which was ${state}${reason ? ` (${reason})` : ''}`)
+      .join(' and ')
+  const [same, alike] = [named(true), named(false)]
+  const parts = [
+    ...(same === '' ? [] : [`the same content as ${same}`]),
+    ...(alike === '' ? [] : [`the same change, but for layout and comments, as ${alike}`]),
+  ]
+  return parts.length === 0 ? null : parts.join('; and ')
 }
