@@ -13,6 +13,7 @@ import { createTyped } from './credentials/typed.ts'
 import { createVault } from './credentials/vault.ts'
 import { KernelError } from './errors.ts'
 import { createExecutors } from './executor/executors.ts'
+import { createReplays } from './executor/replay/replays.ts'
 import { createGuardian } from './guardian/mechanism.ts'
 import { watchDisk } from './history/disk.ts'
 import type { History, VerifyReport } from './history/history.ts'
@@ -45,6 +46,7 @@ import { standingSandboxes } from './sandbox/standing/standing.ts'
 import { hostStatus, packRows } from './status.ts'
 import { holdLock } from './store/lock.ts'
 import { recordedSuspension, type Suspension } from './suspension.ts'
+import { instructionOf } from './tasks/endpoint-address.ts'
 import { createTasks } from './tasks/registry.ts'
 import type { Tasks } from './tasks/tasks.ts'
 import { createToolDesk } from './tools/desk.ts'
@@ -196,18 +198,8 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   const revisions = createRevisions({ history, boxesDir, wireSource: await readFile(resources.wire, 'utf8') })
   const quarantine = createQuarantine(history)
   opened.push(() => quarantine.close())
-  const executors = createExecutors({
-    history,
-    artifacts,
-    revisions,
-    gateway,
-    provider,
-    clock,
-    files,
-    tokens: counter,
-    quarantine,
-    policy: () => guardian,
-  })
+  const known = { history, artifacts, revisions, gateway, provider, clock, tokens: counter, quarantine }
+  const executors = createExecutors({ ...known, files, policy: () => guardian })
   opened.push(() => executors.close())
   const guardian = await createGuardian({
     history,
@@ -216,6 +208,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     provider,
     clock,
     executors: () => executors,
+    replays: createReplays({ ...known, instructionOf }),
     intake: { intakePolicy, layPolicy },
     notices,
     probationSteps: config.probationSteps ?? 10,

@@ -12,6 +12,7 @@ import type {
   TaskBrief,
   TurnRunParams,
 } from '../wire/executor.ts'
+import type { ContextReplay, TapeReplay } from '../wire/operator-replay.ts'
 
 /** One executor process to be started: which tree, for whom, and what it may touch. */
 export interface GenerationSpec {
@@ -155,4 +156,29 @@ export interface BootReport {
   tools: { name: string; description: string; file?: string }[]
   /** The first model request that it made, for the prompt's size. */
   firstRequest: { instructionsTokens: number; toolsTokens: number; itemsTokens: number } | null
+}
+
+/** What is replayed: a candidate beside the revision that it is to replace, on what was recorded of this agent. */
+export interface ReplayRequest {
+  agent: string
+  base: string
+  candidate: string
+  /** Recorded steps at most. */
+  steps: number
+  label: string
+  signal: AbortSignal
+}
+
+/** Runs of unapproved trees in check boxes, on what was recorded. Nothing of them reaches history, a sandbox or a model. */
+export interface Replays {
+  /**
+   * What both would have sent at recorded steps of the agent's latest task. null: there is no recorded step.
+   * @throws KernelError `unavailable` where no box can be had, `cancelled` once the signal aborts.
+   */
+  context(request: ReplayRequest): Promise<ContextReplay | null>
+  /**
+   * The candidate's turn on the recorded answers of the agent's latest whole turn. null: there is none.
+   * @throws as `context`.
+   */
+  tape(request: Omit<ReplayRequest, 'base' | 'steps'>): Promise<TapeReplay | null>
 }

@@ -54,13 +54,17 @@ export function composition(
   if (typeof body.instructions === 'string') parts.instructions += tokens.count(body.instructions)
   if (Array.isArray(body.tools)) parts.tools += tokens.count(JSON.stringify(body.tools))
   for (const [index, { value }] of items.entries()) {
-    const output = outputOf(value)
-    const count = tokens.count(output?.text ?? textOf(value))
+    const count = itemTokens(value, tokens)
     if (index < lead) parts.instructions += count
-    else if (output) parts.toolResults += count
+    else if (outputOf(value)) parts.toolResults += count
     else parts.messages += count
   }
   return parts
+}
+
+/** As `composition` counts one item of the conversation. */
+export function itemTokens(value: unknown, tokens: TokenCounter): number {
+  return tokens.count(outputOf(value)?.text ?? textOf(value))
 }
 
 /**

@@ -11,7 +11,7 @@ const callsLookedBack = 50
  * kernel already has. What is of another task, or no item at all, cannot be referred to.
  */
 export class References {
-  readonly #history: History
+  readonly #history: Pick<History, 'read' | 'getRequest' | 'getBlob'>
   readonly #agent: string
   readonly #task: string
   readonly #known = new Set<string>()
@@ -19,7 +19,8 @@ export class References {
   #chars = 0
   #lookBack: Promise<void> | undefined
 
-  constructor(history: History, agent: string, task: string) {
+  /** @param history may be a view as of an earlier event: then what came later cannot be referred to. */
+  constructor(history: Pick<History, 'read' | 'getRequest' | 'getBlob'>, agent: string, task: string) {
     this.#history = history
     this.#agent = agent
     this.#task = task

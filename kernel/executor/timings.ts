@@ -27,6 +27,10 @@ export interface Timings {
   coalesceMs: number
   /** The whole of a boot check. */
   bootMs: number
+  /** One turn of a replay, up to its model call. */
+  replayMs: number
+  /** The whole of a recorded turn, replayed. */
+  tapeMs: number
 }
 
 export const defaultTimings: Timings = {
@@ -43,6 +47,8 @@ export const defaultTimings: Timings = {
   streamStallMs: 30_000,
   coalesceMs: 8,
   bootMs: 20_000,
+  replayMs: 10_000,
+  tapeMs: 30_000,
 }
 
 export const wireVersion = 1

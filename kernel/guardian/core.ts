@@ -1,7 +1,7 @@
 import type { Artifacts } from '../artifacts/artifacts.ts'
 import type { Clock } from '../clock.ts'
 import { KernelError } from '../errors.ts'
-import type { Executors } from '../executor/executor.ts'
+import type { Executors, Replays } from '../executor/executor.ts'
 import type { History } from '../history/history.ts'
 import type { Notices } from '../notices.ts'
 import type { Revisions } from '../revisions/revisions.ts'
@@ -19,6 +19,7 @@ export interface GuardianParts {
   clock: Clock
   /** Asked when needed: executors and guardian know each other. */
   executors: () => Executors
+  replays: Replays
   intake: {
     intakePolicy(provider: SandboxProvider, what: { label: string; policyDir: string }): Promise<IntakeResult>
     layPolicy(

@@ -225,6 +225,7 @@ describe('the ledger', () => {
       artifacts: {} as never,
       intake: {} as never,
       executors: () => test.executors,
+      replays: {} as never,
       checks: [],
     })
     await guardian.recover()

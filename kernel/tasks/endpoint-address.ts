@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import { z } from 'zod'
 import { KernelError } from '../errors.ts'
+import type { EventData } from '../wire/events.ts'
 import type { RunRequest } from '../wire/operator.ts'
 
 /** A service of this machine that a pack asks to reach. */
@@ -100,4 +101,9 @@ export function endpointNote(endpoints: readonly Endpoint[]): string {
     '`curl --unix-socket PATH http://localhost/…`.',
     ...lines,
   ].join('\n')
+}
+
+/** What a task tells its executor to do, with what it may reach. */
+export function instructionOf({ instruction, endpoints = [] }: EventData<'task.created'>): string {
+  return instruction + endpointNote(endpoints)
 }

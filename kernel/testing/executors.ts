@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { createArtifacts } from '../artifacts/store.ts'
 import { systemClock } from '../clock.ts'
 import { KernelError } from '../errors.ts'
-import type { Executors, Generation, PolicyService, TaskContext } from '../executor/executor.ts'
+import type { Executors, Generation, PolicyService, Replays, TaskContext } from '../executor/executor.ts'
 import { createExecutors } from '../executor/executors.ts'
+import { createReplays } from '../executor/replay/replays.ts'
 import type { Timings } from '../executor/timings.ts'
 import { openTestHistory } from '../history/fixture.ts'
 import type { Gateway, GatewayAnswer, GatewayCall } from '../models/models.ts'
@@ -14,6 +15,7 @@ import * as files from '../sandbox/files.ts'
 import { localProvider } from '../sandbox/local.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
 import { RunSandbox } from '../tasks/task-sandbox.ts'
+import { createQuarantine } from '../tools/quarantine.ts'
 import { draft, type Event, type EventKind, type ModelChoice } from '../wire/events.ts'
 import { testStanding } from './standing.ts'
 
@@ -31,6 +33,7 @@ export type ScriptedModel = (call: GatewayCall, nth: number) => Promise<GatewayA
 
 export interface TestExecutors {
   executors: Executors
+  replays: Replays
   open: Awaited<ReturnType<typeof openTestHistory>>
   provider: ReturnType<typeof localProvider>
   calls: GatewayCall[]
@@ -62,23 +65,22 @@ export async function openTestExecutors(
   const wireSource = readFileSync(join(root, 'kernel/wire/executor.ts'), 'utf8')
   const revisions = createRevisions({ history, boxesDir, wireSource })
   const calls: GatewayCall[] = []
-  const executors = createExecutors({
-    history,
-    revisions,
-    provider,
-    files,
+  const quarantine = createQuarantine(history)
+  const known = {
+    ...{ history, revisions, provider, quarantine, clock: systemClock },
     artifacts: createArtifacts({ history }),
     gateway: scriptedGateway(calls, options.model ?? (() => says('Done.'))),
-    policy: () => (options.policy ?? {}) as PolicyService,
-    clock: systemClock,
     tokens: createTokenCounter(),
     timings: options.timings ?? {},
-  })
+  }
+  const executors = createExecutors({ ...known, files, policy: () => (options.policy ?? {}) as PolicyService })
+  const replays = createReplays({ ...known, instructionOf: ({ instruction }) => instruction })
   const steps = new Map<string, number>()
   const sandboxes: RunSandbox[] = []
 
   const test: TestExecutors = {
     executors,
+    replays,
     open,
     provider,
     calls,
@@ -187,14 +189,20 @@ function scriptedGateway(calls: GatewayCall[], model: ScriptedModel): Gateway {
       return given
     },
     openBudget: () => undefined,
-    budget: () => null,
-    raiseBudget: () => undefined,
     hold: async () => undefined,
     release: () => undefined,
+    budget: () => null,
+    raiseBudget: () => undefined,
     closeBudget: () => undefined,
     requirePrice: async () => undefined,
     whenRoom: async () => undefined,
     describe: () => ({ contextWindow: 100_000, maxOutputTokens: 4_000, cacheReadFactor: null }),
+    requireAllowed: () => undefined,
+    // As one that takes a tenth for what its cache holds.
+    cost: (_model, { uncached, cacheRead, output }) => ({
+      costNanoUsd: uncached * 1000 + cacheRead * 100 + output * 8000,
+      reason: null,
+    }),
   }
 }
 

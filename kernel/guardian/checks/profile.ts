@@ -3,12 +3,15 @@ import { z } from 'zod'
 import { type BreachLimits, limitsSchema } from '../../wire/operator-review.ts'
 import { boot } from './boot.ts'
 import type { Check } from './check.ts'
+import { contextReplay } from './context-replay.ts'
 import { scope } from './scope.ts'
 import { staticCheck } from './static.ts'
+import { tapeReplay } from './tape-replay.ts'
+import { tests } from './tests.ts'
 import { types } from './types.ts'
 
 /** In order of cost. */
-const allChecks: readonly Check[] = [scope, staticCheck, types, boot]
+const allChecks: readonly Check[] = [scope, staticCheck, types, boot, tests, contextReplay, tapeReplay]
 
 const defaultLimits: BreachLimits = {
   steps: 10,

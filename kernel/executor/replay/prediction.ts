@@ -1,0 +1,64 @@
+import type { TokenCounter } from '../../models/models.ts'
+import type { CapturedRequest } from './answers.ts'
+
+/** Where a request leaves the one before it. */
+export interface Prefix {
+  /** Tokens that both begin with. */
+  tokens: number
+  /** The first item that differs although the earlier request goes on there; null: it only grew at its end. */
+  breaks: { kind: CapturedRequest['items'][number]['kind']; index: number } | null
+}
+
+/** Prompt caches that publish their rules hold prefixes of at least so many tokens, in steps of so many. */
+const cacheFrom = 1024
+const cacheStep = 128
+/** Of the first item that differs, the common beginning is looked for in so many characters. */
+const comparedChars = 256 * 1024
+
+/** The longest common prefix of two requests. */
+export function prefixOf(earlier: CapturedRequest, later: CapturedRequest, counter: TokenCounter): Prefix {
+  const end = Math.min(earlier.items.length, later.items.length)
+  let tokens = 0
+  for (let index = 0; index < end; index += 1) {
+    const [before, after] = [earlier.items[index], later.items[index]]
+    if (before === undefined || after === undefined) break
+    if (before.hash !== after.hash || before.kind !== after.kind) {
+      const shared = before.kind === after.kind ? counter.count(commonHead(before.json, after.json)) : 0
+      return { tokens: tokens + Math.min(shared, after.tokens), breaks: { kind: before.kind, index } }
+    }
+    tokens += after.tokens
+  }
+  const dropped = earlier.items[end]
+  return { tokens, breaks: dropped === undefined ? null : { kind: dropped.kind, index: end } }
+}
+
+/** What a cache is predicted to hold of a prefix of so many tokens. */
+export function cachedOf(prefixTokens: number): number {
+  return prefixTokens < cacheFrom ? 0 : Math.floor(prefixTokens / cacheStep) * cacheStep
+}
+
+/**
+ * Mean input tokens over the next `ahead` steps, if the context goes on growing as it did over the last steps in a row.
+ * @param last input tokens of successive steps, oldest first.
+ */
+export function aheadOf(last: readonly number[], ahead: number): number | null {
+  const newest = last.at(-1)
+  if (newest === undefined) return null
+  // What was shortened in between says nothing of how it grows.
+  const drop = last.findLastIndex((tokens, index) => index > 0 && tokens < (last[index - 1] ?? 0))
+  const run = last.slice(Math.max(drop, 0))
+  const growth = run.length < 2 ? 0 : (newest - (run[0] ?? newest)) / (run.length - 1)
+  return newest + (growth * (ahead + 1)) / 2
+}
+
+export function meanOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length
+}
+
+function commonHead(a: string, b: string): string {
+  const end = Math.min(a.length, b.length, comparedChars)
+  let index = 0
+  while (index < end && a.charCodeAt(index) === b.charCodeAt(index)) index += 1
+  return a.slice(0, index)
+}
