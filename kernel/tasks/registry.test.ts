@@ -36,7 +36,6 @@ describe('requests to run', () => {
   })
 
   it.each([
-    [{ approve: 'rules' as const }, /there are no rules to approve by/],
     [{ budgetNanoUsd: 0 }, /a budget of 0 dollars lets no call through/],
     [{ budgetTokens: 0 }, /a budget of 0 tokens lets no call through/],
     [{ endpoints: [{ name: 'game' }] }, /has no endpoint "game"; it has: none/],

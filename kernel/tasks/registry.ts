@@ -158,11 +158,6 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     const model = chooseModel(request)
     await parts.requireKey(model)
     const approve = request.approve ?? 'none'
-    if (approve === 'rules')
-      throw new KernelError(
-        'invalid',
-        'there are no rules to approve by: this version has none to set. Ask for none (you approve) or all (the run does)',
-      )
     for (const [name, budget] of [
       ['dollars', request.budgetNanoUsd],
       ['tokens', request.budgetTokens],
