@@ -4,6 +4,7 @@ import { HomeScreen } from './features/home/home-screen.tsx'
 import { LiveIndex, LiveScreen } from './features/live/live-screen.tsx'
 import { ReviewScreen } from './features/review/review-screen.tsx'
 import { RevisionsScreen } from './features/revisions/revisions-screen.tsx'
+import { ToolsScreen } from './features/tools/tools-screen.tsx'
 import { useConnectionState, useInvalidation } from './lib/desk.tsx'
 import { type Route, useRoute } from './lib/route.ts'
 
@@ -23,6 +24,7 @@ function Screen({ route }: { route: Route }) {
   if (route.screen === 'live') return route.task ? <LiveScreen key={route.task} task={route.task} /> : <LiveIndex />
   if (route.screen === 'review') return <ReviewScreen agent={route.agent} proposal={route.proposal} />
   if (route.screen === 'revisions') return <RevisionsScreen agent={route.agent} />
+  if (route.screen === 'tools') return <ToolsScreen agent={route.agent} tool={route.tool} />
   if (route.screen === 'history') return <HistoryScreen />
   return <HomeScreen />
 }

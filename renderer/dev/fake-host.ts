@@ -5,6 +5,7 @@ import { os } from './fake-contract.ts'
 import { compareTrees } from './fake-diff.ts'
 import { hash } from './fake-hash.ts'
 import { fakeReview } from './fake-review.ts'
+import { fakeTools } from './fake-tools.ts'
 import type { FakeWorld } from './fake-world.ts'
 
 /** The whole operator contract over an invented world. */
@@ -230,20 +231,7 @@ export function fakeHost(world: FakeWorld) {
       revoke: os.rules.revoke.handler(none),
     },
     profile: { get: os.profile.get.handler(none), set: os.profile.set.handler(none) },
-    tools: {
-      list: os.tools.list.handler(() => []),
-      get: os.tools.get.handler(none),
-      source: os.tools.source.handler(none),
-      quarantine: os.tools.quarantine.handler(none),
-      release: os.tools.release.handler(none),
-      audit: os.tools.audit.handler(none),
-      askRetirement: os.tools.askRetirement.handler(none),
-    },
-    artifacts: {
-      list: os.artifacts.list.handler(() => []),
-      versions: os.artifacts.versions.handler(() => []),
-      read: os.artifacts.read.handler(none),
-    },
+    ...fakeTools(world),
     revisions: {
       effects: os.revisions.effects.handler(() => []),
       list: os.revisions.list.handler(() => {

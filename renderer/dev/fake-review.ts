@@ -4,6 +4,7 @@ import { os } from './fake-contract.ts'
 import { hunksOf } from './fake-diff.ts'
 import { hash } from './fake-hash.ts'
 import { plan } from './fake-proposals.ts'
+import { fakeHealth } from './fake-tools.ts'
 import type { Tree } from './fake-tree.ts'
 import { fakeTrial } from './fake-trial.ts'
 import type { FakeWorld } from './fake-world.ts'
@@ -152,9 +153,7 @@ export function fakeReview(world: FakeWorld) {
       }),
     },
     reviewer: {
-      health: os.reviewer.health.handler((): never => {
-        throw new ORPCError('UNAVAILABLE', { message: 'The invented host has none of it.' })
-      }),
+      health: os.reviewer.health.handler(() => fakeHealth()),
       opinion: os.reviewer.opinion.handler(({ input }) => {
         const found = find(input)
         const event = mark('proposal.opined', { proposal: found.proposal, model: input.model ?? 'sim-second' })

@@ -54,9 +54,14 @@ describe('invalidation', () => {
     expect(topicsOfKind('proposal.readied')).toContain('proposals')
     expect(topicsOfKind('revision.activated')).toEqual(expect.arrayContaining(['revisions', 'series']))
     expect(topicsOfKind('task.finished')).toEqual(expect.arrayContaining(['tasks', 'status']))
+    expect(topicsOfKind('tool.quarantined')).toEqual(['tools'])
+    // A call in the middle of a turn is no reason to read all tools again: the end of the turn is.
+    expect(topicsOfKind('tool.finished')).not.toContain('tools')
+    expect(topicsOfKind('turn.ended')).toContain('tools')
+    expect(topicsOfKind('artifact.written')).toEqual(['artifacts'])
+    expect(topicsOfKind('proposal.reviewed')).toContain('reviewer')
     // What is left changes no view: History asks for it by itself, and studies have no screen yet.
     expect(kindNames.filter((kind) => topicsOfKind(kind).length === 0).sort()).toEqual([
-      'artifact.written',
       'credential.used',
       'export.written',
       'model.attempted',

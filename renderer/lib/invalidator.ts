@@ -5,14 +5,21 @@ import type { EventRow } from '../../kernel/wire/operator.ts'
 const intervalMs = 250
 
 const topicsOf: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^tool\.(quarantined|released|audited|retirement-asked)/, ['tools']],
+  [/^turn\.ended/, ['tasks', 'series', 'frame', 'status', 'tools']],
+  [/^artifact\./, ['artifacts']],
   [
     /^(model\.called|tool\.|turn\.|budget\.|sandbox\.|job\.|endpoint\.|message\.)/,
     ['tasks', 'series', 'frame', 'status'],
   ],
   [/^task\./, ['tasks', 'series', 'frame', 'status', 'agents']],
-  [/^(proposal|revision)\./, ['proposals', 'revisions', 'agents', 'tasks', 'series', 'status']],
-  [/^agent\./, ['agents', 'revisions', 'proposals']],
-  [/^executor\./, ['tasks', 'revisions', 'status']],
+  [
+    /^(proposal\.(reviewed|looked|expired)|revision\.rolled-back)/,
+    ['proposals', 'revisions', 'agents', 'tasks', 'series', 'status', 'tools', 'reviewer'],
+  ],
+  [/^(proposal|revision)\./, ['proposals', 'revisions', 'agents', 'tasks', 'series', 'status', 'tools']],
+  [/^agent\./, ['agents', 'revisions', 'proposals', 'tools', 'artifacts']],
+  [/^executor\./, ['tasks', 'revisions', 'status', 'tools']],
   [/^credential\.(sealed|removed)/, ['credentials', 'status', 'tasks']],
   [/^(kernel|host|setting|price|rule|profile|payload|notice|backup|blobs)\./, ['status', 'tasks']],
 ]

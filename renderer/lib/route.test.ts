@@ -10,7 +10,11 @@ describe('routes', () => {
     { screen: 'review', agent: 'scout.v2', proposal: 'P-3' },
     { screen: 'revisions', agent: null },
     { screen: 'revisions', agent: 'scout' },
+    { screen: 'tools', agent: null, tool: null },
+    { screen: 'tools', agent: 'scout', tool: null },
+    { screen: 'tools', agent: 'scout', tool: 'count lines' },
     { screen: 'history' },
+    { screen: 'history', seq: 4711 },
   ])('$screen comes back from its own address', (route) => expect(parseRoute(hrefOf(route))).toEqual(route))
 
   it.each(['', '#/', '#/nowhere', '#/%E0%A4%A'])('%j is Home', (hash) =>

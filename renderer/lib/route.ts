@@ -5,7 +5,8 @@ export type Route =
   | { screen: 'live'; task: string | null }
   | { screen: 'review'; agent: string | null; proposal: string | null }
   | { screen: 'revisions'; agent: string | null }
-  | { screen: 'history' }
+  | { screen: 'tools'; agent: string | null; tool: string | null }
+  | { screen: 'history'; seq?: number }
 
 /** `#/live/T-1`. What names no screen is Home: a stale link never shows an error page. */
 export function parseRoute(hash: string): Route {
@@ -16,7 +17,8 @@ export function parseRoute(hash: string): Route {
     return isWhole ? { screen, agent: first, proposal: second } : { screen, agent: null, proposal: null }
   }
   if (screen === 'revisions') return { screen, agent: first || null }
-  if (screen === 'history') return { screen }
+  if (screen === 'tools') return { screen, agent: first || null, tool: (first && second) || null }
+  if (screen === 'history') return first && /^\d{1,15}$/.test(first) ? { screen, seq: Number(first) } : { screen }
   return { screen: 'home' }
 }
 
@@ -25,6 +27,8 @@ export function hrefOf(route: Route): string {
   if (route.screen === 'live') parts.push(route.task)
   if (route.screen === 'review') parts.push(route.agent, route.proposal)
   if (route.screen === 'revisions') parts.push(route.agent)
+  if (route.screen === 'history' && route.seq !== undefined) parts.push(String(route.seq))
+  if (route.screen === 'tools') parts.push(route.agent, route.tool)
   return `#/${parts
     .filter((part) => part !== null)
     .map((part) => encodeURIComponent(part))

@@ -4,7 +4,7 @@ import { Dialog } from '../dialog.tsx'
 
 const sheet: Record<string, [chord: string, what: string][]> = {
   Everywhere: [
-    ['Mod+1', `Home, and ${showChord('Mod+2')} … ${showChord('Mod+5')} for the other screens`],
+    ['Mod+1', `Home, and ${showChord('Mod+2')} … ${showChord('Mod+6')} for the other screens`],
     ['escape', 'Back; in a field: leave it'],
     ['Mod+n', 'On Home: a new task'],
     ['Mod+Shift+.', 'Pause every running task at its next safe point'],
@@ -30,6 +30,12 @@ const sheet: Record<string, [chord: string, what: string][]> = {
     ['Mod+Shift+x', 'Reject: first to the reason, then with it'],
   ],
   Revisions: [['Mod+Shift+b', 'Roll back to the selected activation: opens the preview, then confirms it']],
+  Tools: [
+    ['/', 'Filter'],
+    ['d', 'In an open tool or artifact: what changed'],
+    ['Mod+u', 'Mark the open tool as audited, as its file stands now'],
+    ['Mod+Shift+k', 'Quarantine the open tool, or release it: asks for the reason'],
+  ],
 }
 
 /** Bare letters only move or mark. Whatever changes the agent or spends money has a modifier. */

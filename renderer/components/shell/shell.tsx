@@ -16,6 +16,7 @@ const screens: { route: Route; name: string; icon: string }[] = [
   { route: { screen: 'review', agent: null, proposal: null }, name: 'Review', icon: '⚑' },
   { route: { screen: 'history' }, name: 'History', icon: '☰' },
   { route: { screen: 'revisions', agent: null }, name: 'Revisions', icon: '◆' },
+  { route: { screen: 'tools', agent: null, tool: null }, name: 'Tools', icon: '⚒' },
 ]
 
 /** Rail, screen and status strip. What is common to all screens, and nothing of any one of them. */

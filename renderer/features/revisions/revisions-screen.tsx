@@ -6,6 +6,7 @@ import { useKeys } from '../../lib/keys.ts'
 import { useListKeys } from '../../lib/list-keys.ts'
 import { hrefOf } from '../../lib/route.ts'
 import { Compare } from './compare.tsx'
+import { ReviewerHealth } from './reviewer-health.tsx'
 import './revisions.css'
 import { RollbackDialog } from './rollback-dialog.tsx'
 import { Timeline } from './timeline.tsx'
@@ -45,6 +46,7 @@ export function RevisionsScreen({ agent }: { agent: string | null }) {
                 </nav>
               )}
               <Agent key={chosen.agent} agent={chosen.agent} />
+              <ReviewerHealth />
             </>
           )
         }}

@@ -17,6 +17,7 @@ const authorities = {
   rule: 'a rule',
   flag: 'a flag of the run',
   'last-good': 'kernel, last good',
+  trial: 'a trial, for its fork alone',
 } as const
 
 interface Props {
