@@ -7,6 +7,7 @@ import type { Notices } from '../notices.ts'
 import type { Revisions } from '../revisions/revisions.ts'
 import type { IntakeResult, SandboxProvider, TreeFile } from '../sandbox/sandbox.ts'
 import type { Check } from './checks/check.ts'
+import type { ProtectedText } from './checks/leakage.ts'
 import { type Profile, profileOf, type Settings } from './checks/profile.ts'
 import type { ActivationTarget } from './guardian.ts'
 import type { Ledger } from './ledger.ts'
@@ -32,6 +33,8 @@ export interface GuardianParts {
   restarts?: Partial<RestartLimits>
   /** Told of agents in safe mode. */
   notices?: Notices
+  /** What a policy of this agent may not know by heart. Absent: the leakage check cannot decide. */
+  protectedTexts?: (agent: string) => Promise<ProtectedText[]>
   /** Default: those of `checks/profile.ts`. */
   checks?: readonly Check[]
   /** How long `approve` and `rollback` wait for the step boundary and the hand-over, ms. Default 130 000. */

@@ -108,6 +108,17 @@ export const staticDetailsSchema = z.object({
 })
 export type StaticDetails = z.infer<typeof staticDetailsSchema>
 
+export const claimKinds = [
+  'comments-only',
+  'same-behaviour',
+  'reverted',
+  'tests-added',
+  'tests-pass',
+  'only-files',
+  'untouched',
+  'touched',
+] as const
+
 /** Of the check `claim`: what the agent says of its change, and what the change says. */
 export const claimDetailsSchema = z.object({
   version: z.literal(1),
@@ -115,8 +126,8 @@ export const claimDetailsSchema = z.object({
     z.strictObject({
       /** The words, as the agent wrote them. */
       text: z.string(),
-      from: z.enum(['claim', 'why', 'expects']),
-      kind: z.enum(['comments-only', 'reverted', 'tests-added', 'tests-pass', 'only-files', 'untouched', 'kept']),
+      from: z.enum(['claim', 'why']),
+      kind: z.enum(claimKinds),
       verdict: z.enum(['true', 'false', 'not-decided']),
       /** What was found. */
       found: z.string(),
@@ -138,7 +149,8 @@ export const leakageDetailsSchema = z.object({
       text: z.string(),
     }),
   ),
-  /** How many texts it was held against. */
+  /** How many texts it was held against, and those that could not be had. */
   protectedTexts: count,
+  missing: z.array(z.string()),
 })
 export type LeakageDetails = z.infer<typeof leakageDetailsSchema>

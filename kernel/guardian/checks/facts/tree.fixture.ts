@@ -18,10 +18,18 @@ export function apprenticeTool(name: string): string {
   return execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
 }
 
-/** Read in this process: what a test writes is no stranger's. */
+const methods = Object.keys(requestSchemas)
+const known = new Map<string, ReadFile>()
+
+/** Read in this process, each text once: what a test writes is no stranger's. */
 export function read(files: readonly TreeFile[]): ReadFile[] {
-  const facts = factsOf({ methods: Object.keys(requestSchemas), files: [...files] })
-  return files.map((file, index) => ({ ...file, facts: facts[index] as ReadFile['facts'] }))
+  return files.map(({ path, text }) => {
+    const key = `${path}\n${text}`
+    const facts = known.get(key)?.facts ?? factsOf({ methods, files: [{ path, text }] })[0]
+    const file = { path, text, facts: facts as ReadFile['facts'] }
+    known.set(key, file)
+    return file
+  })
 }
 
 /** The tree with these files written (null: removed). */
