@@ -110,6 +110,8 @@ export type StaticDetails = z.infer<typeof staticDetailsSchema>
 
 export const claimKinds = [
   'comments-only',
+  /** What it says comes about in something that runs. */
+  'effect',
   'same-behaviour',
   'reverted',
   'tests-added',

@@ -85,10 +85,19 @@ describe('a claim', () => {
     expect(statementsIn(words)).toEqual([])
   })
 
+  it.each([
+    ['Steps are a third cheaper', 'fail'],
+    ['Faster turns.', 'fail'],
+    ['A clearer docstring', 'pass'],
+  ])('[G6] of an effect fails where nothing that runs differs: %s', async (words, verdict) => {
+    expect((await judged(commented, { claim: words })).verdict).toBe(verdict)
+    expect((await judged(told, { claim: words })).verdict).toBe('pass')
+  })
+
   it('is an agent’s: a person who takes a part of it is not held to its words', async () => {
     expect(await judged(code, { claim: 'Adds two tests', by: 'operator' })).toMatchObject({
       verdict: 'pass',
-      statements: [{ verdict: 'false' }],
+      statements: [{ kind: 'tests-added', verdict: 'false' }, { kind: 'effect' }],
     })
   })
 })

@@ -5,6 +5,12 @@ import { type Candidate, type Check, fail, pass } from './check.ts'
 import { changesOf } from './delta.ts'
 import { type Statement, statementsIn } from './statements.ts'
 
+/** A claim that is about what is written and not about what runs. */
+const aboutText =
+  /\b(?:comments?|remarks?|docs?|docstrings?|document(?:s|ed|ation)?|readme|formatt\w+|layout|spelling|typos?|wording|whitespace|reverts?|restores?)\b/i
+
+const saysNoEffect: ReadonlySet<string> = new Set<Statement['kind']>(['comments-only', 'same-behaviour'])
+
 /** As many earlier revisions are looked through, the latest first. */
 const earlierMost = 50
 
@@ -23,6 +29,11 @@ export const claim: Check = {
     const hashes = isEarlierAsked ? candidate.authorised.slice(-earlierMost) : []
     const earlier = await Promise.all(hashes.map((hash) => revisions.read(hash)))
     const facts = factsOf(candidate, earlier)
+    if (!said.some(({ statement }) => saysNoEffect.has(statement.kind)) && !aboutText.test(candidate.claim))
+      said.push({
+        from: 'claim',
+        statement: { kind: 'effect', text: candidate.claim.slice(0, 500), paths: [], areas: [] },
+      })
     const statements: ClaimDetails['statements'] = said.map(({ from, statement }) => {
       const [verdict, found] = judges[statement.kind](statement, facts)
       return { text: statement.text, from, kind: statement.kind, verdict, found }
@@ -38,9 +49,9 @@ export const claim: Check = {
       )
     const held = statements.filter(({ verdict }) => verdict === 'true').length
     return pass(
-      statements.length === 0
+      statements.every(({ kind }) => kind === 'effect')
         ? 'says nothing that the change could contradict'
-        : `${held} of ${statements.length} statements hold; nothing contradicts the others`,
+        : `${held} of ${statements.length} statements ${held === 1 ? 'holds' : 'hold'}; nothing contradicts the others`,
       details,
     )
   },
@@ -76,6 +87,17 @@ const judges: Record<Statement['kind'], (statement: Statement, facts: Facts) => 
       .filter(({ path, isSameProgram }) => /\.(?:ts|json)$/.test(path) && !isSameProgram)
       .map(({ path }) => path)
     return code.length === 0 ? ['true', 'the programs are the same'] : ['false', `code differs in ${list(code)}`]
+  },
+
+  effect: (_statement, { read, changed }) => {
+    if (read === null) return notRead
+    const isSame = read.files.every(({ isSameProgram }) => isSameProgram)
+    if (isSame)
+      return [
+        'false',
+        `only comments and layout of ${list(changed.map(({ path }) => path))} differ: what runs is the same`,
+      ]
+    return ['not-decided', 'what runs differs; whether it helps is for trials and probation to show']
   },
 
   // A rewriting may well do the same: only what it reaches for or spends tells otherwise.

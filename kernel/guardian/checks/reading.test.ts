@@ -12,6 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
+const turn = seed.find(({ path }) => path === 'turn.ts')?.text
 const signal = new AbortController().signal
 async function outcome(files: typeof seed) {
   const parts = { provider: test.provider } as never
@@ -30,7 +31,13 @@ describe('a source read in a box', () => {
     expect(verdict).toBe('fail')
     expect(summary).toMatch(/^deep\.ts: cannot be read/)
     // Positive control: less of the same is read.
-    expect((await outcome(withFiles(seed, { 'deep.ts': 'export const a = [[[[]]]]\n' }))).verdict).toBe('pass')
+    expect(
+      (
+        await outcome(
+          withFiles(seed, { 'deep.ts': 'export const a = [[[[]]]]\n', 'turn.ts': `import './deep.ts'\n${turn}` }),
+        )
+      ).verdict,
+    ).toBe('pass')
   })
 
   it('is unresolved where no reader is installed, and that is no pass', async () => {

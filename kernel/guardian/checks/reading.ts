@@ -16,6 +16,7 @@ const answerSchema: z.ZodType<FileFacts[]> = z.array(
     shape: z.string().nullable(),
     capabilities: z.array(located.extend({ kind: z.enum(capabilityKinds) })),
     hiding: z.array(located),
+    imports: z.array(z.string()),
     knobs: z.array(
       z.strictObject({
         name: z.string(),

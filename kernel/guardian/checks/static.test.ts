@@ -8,8 +8,10 @@ function judged(tree: typeof seed) {
   const { verdict, summary, details } = judge(base, read(tree))
   return { verdict, summary, ...staticDetailsSchema.parse(details) }
 }
+const index = seed.find(({ path }) => path === 'tools/index.ts')?.text ?? ''
 const withTool = (body: string, before = '') =>
   withFiles(seed, {
+    'tools/index.ts': `${index}export { tool as extra } from './extra.ts'\n`,
     'tools/extra.ts': `import type { Tool } from '../tool.ts'\n${before}\nexport const tool: Tool = {\n  name: 'extra', description: 'Extra.', properties: {}, required: [],\n  async run(args, kernel) {\n${body}\n    return 'done'\n  },\n}\n`,
   })
 
@@ -106,6 +108,25 @@ describe('what nobody could read', () => {
     )
     expect(problems).toEqual([])
     expect(verdict).toBe('pass')
+  })
+})
+
+describe('what never runs', () => {
+  it.each<[name: string, files: Record<string, string>]>([
+    ['a tool without its line', { 'tools/a.ts': 'export const tool = 1\n' }],
+    ['a module that only another such imports', { 'a.ts': "import './b.ts'\n", 'b.ts': 'export {}\n' }],
+  ])('fails: %s', (_name, files) => {
+    const { verdict, summary } = judged(withFiles(seed, files))
+    expect([verdict, summary]).toEqual(['fail', expect.stringContaining('is never loaded')])
+    const loaded = Object.keys(files).filter((path) => path.endsWith('a.ts'))
+    const imports = loaded.map((path) => `import '../${path}'\n`).join('')
+    expect(judged(withFiles(seed, { ...files, 'tools/index.ts': imports + index })).verdict).toBe('pass')
+  })
+
+  it('is not a test, nor text', () => {
+    expect(
+      judged(withFiles(seed, { 'tests/a.test.ts': 'export {}\n', 'skills/a.md': '', 'a.json': '{}' })).verdict,
+    ).toBe('pass')
   })
 })
 
@@ -206,8 +227,12 @@ describe('what a change gains', () => {
 
   it('is of medium risk where a tool does what the policy can do already', () => {
     const tool = apprenticeTool('round_play_101')
-    const index = `${seed.find(({ path }) => path === 'tools/index.ts')?.text}export { tool as round_play_101 } from './round_play_101.ts'\n`
-    const found = judged(withFiles(seed, { 'tools/round_play_101.ts': tool, 'tools/index.ts': index }))
+    const found = judged(
+      withFiles(seed, {
+        'tools/round_play_101.ts': tool,
+        'tools/index.ts': `${index}export { tool as round_play_101 } from './round_play_101.ts'\n`,
+      }),
+    )
     expect(found).toMatchObject({ verdict: 'pass', risk: 'MED', problems: [], tracks: ['tools'] })
     expect(found.gained.map(({ kind, what }) => `${kind} ${what}`)).toEqual(
       expect.arrayContaining(['exec kernel.exec', 'tool round_play_101']),
@@ -292,7 +317,7 @@ describe('a knob that buys budget', () => {
   ])('is shown before and after, and is of high risk: %s', (_name, tree, knob) => {
     const { knobs, risk, verdict } = judged(tree)
     expect(knobs).toContainEqual(expect.objectContaining({ ...knob, buysBudget: true }))
-    expect([verdict, risk]).toEqual(['pass', 'HIGH'])
+    expect([verdict, risk]).toEqual(['unresolved', 'HIGH'])
   })
 
   it.each<[name: string, tree: typeof seed]>([

@@ -1,8 +1,9 @@
+import { posix } from 'node:path'
 import { KernelError } from '../../errors.ts'
 import type { TreeFile } from '../../sandbox/sandbox.ts'
 import type { StaticDetails } from '../../wire/operator-checks.ts'
 import { assess } from '../risk.ts'
-import { charter, tagsOf, tracksOf } from './charter.ts'
+import { charter, isTest, tagsOf, tracksOf } from './charter.ts'
 import { type Check, type CheckOutcome, fail, pass, unresolved } from './check.ts'
 import { changesOf, type Delta, deltaOf, type ReadFile } from './delta.ts'
 import type { FileFacts } from './facts/file-facts.ts'
@@ -58,6 +59,9 @@ export function judge(base: readonly ReadFile[], candidate: readonly ReadFile[])
     const more = problems.length > 1 ? `; and ${problems.length - 1} more` : ''
     return fail(`${first.path}:${first.line} ${first.problem}${more}`, details)
   }
+  // What it costs is for a person: no rule and no flag decides on more spending.
+  if (details.knobs.some(({ buysBudget }) => buysBudget))
+    return unresolved(`${summaryOf(details)}. Whether that is worth it is for the operator to say`, details)
   return pass(summaryOf(details), details)
 }
 
@@ -73,12 +77,30 @@ function problemsOf(
       ? []
       : [{ path, line: error.line, problem: `is no program: ${error.what}` }],
   )
+  const reached = reachedFrom('main.ts', candidate)
+  const idle = candidate
+    .filter(({ path }) => path.endsWith('.ts') && !before.has(path) && !isTest(path) && !reached.has(path))
+    .map(({ path }) => ({
+      path,
+      line: 1,
+      problem: 'is never loaded: nothing imports it. A tool needs its line in tools/index.ts',
+    }))
   const hidden = delta.hiding.map(({ path, line, what }) => ({
     path,
     line,
     problem: `${what}: write down what it does`,
   }))
-  return [...unreadable, ...hidden]
+  return [...unreadable, ...hidden, ...idle]
+}
+
+/** Every file that is loaded when `from` is. */
+function reachedFrom(from: string, files: readonly ReadFile[]): ReadonlySet<string> {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const reached = new Set<string>([from])
+  for (const path of reached)
+    for (const specifier of byPath.get(path)?.facts.imports ?? [])
+      reached.add(posix.join(posix.dirname(path), specifier))
+  return reached
 }
 
 function detailsOf(

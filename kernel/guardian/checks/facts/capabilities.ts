@@ -19,9 +19,10 @@ export function capabilitiesOf(
   { program, comments, lineAt }: Syntax,
   constants: Constants,
   methods: ReadonlySet<string>,
-): Pick<FileFacts, 'capabilities' | 'hiding'> {
+): Pick<FileFacts, 'capabilities' | 'hiding' | 'imports'> {
   const capabilities: FileFacts['capabilities'] = []
   const hiding: FileFacts['hiding'] = []
+  const imports: string[] = []
   const add = (kind: CapabilityKind, what: string, node: Node) =>
     capabilities.push({ kind, what: shortened(what), line: lineAt(node.start) })
   const hide = (what: string, node: Node) => hiding.push({ what: what.slice(0, 200), line: lineAt(node.start) })
@@ -31,6 +32,7 @@ export function capabilitiesOf(
   const imported = (source: unknown, node: Node, how: string): void => {
     const specifier = constants.of(source)
     const found = typeof specifier === 'string' ? moduleOf(specifier) : null
+    if (typeof specifier === 'string' && specifier.startsWith('.')) imports.push(specifier)
     if (found !== null) take([found], node)
     else if (typeof specifier !== 'string') hide(`${how} of a name that is made while it runs`, node)
   }
@@ -135,7 +137,7 @@ export function capabilitiesOf(
     if (word !== undefined)
       hiding.push({ what: `switches the type checker off (${word})`, line: lineAt(comment.start) })
   }
-  return { capabilities, hiding }
+  return { capabilities, hiding, imports }
 }
 
 /** A long text is told by its beginning, and by all of it. */

@@ -5,7 +5,7 @@ import type { FactsRequest, FileFacts } from './file-facts.ts'
 import { knobsOf } from './knobs.ts'
 import { SyntaxFault, shapeText, syntaxOf } from './syntax.ts'
 
-const none: FileFacts = { error: null, shape: null, capabilities: [], hiding: [], knobs: [] }
+const none: FileFacts = { error: null, shape: null, capabilities: [], hiding: [], imports: [], knobs: [] }
 
 /** Facts of each file, in order. A pure function of the texts. @param reading is told of each before it is read. */
 export function factsOf({ files, methods }: FactsRequest, reading: (path: string) => void = () => {}): FileFacts[] {

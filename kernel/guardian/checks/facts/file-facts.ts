@@ -7,6 +7,8 @@ export interface FileFacts {
   /** SHA-256 of the program without comments and layout; null: not a program. */
   shape: string | null
   capabilities: (Located & { kind: CapabilityKind })[]
+  /** Files of the tree that it loads, as it names them. */
+  imports: string[]
   /** What keeps a reader, or this one, from seeing what it does. */
   hiding: Located[]
   knobs: KnobFact[]
