@@ -50,6 +50,10 @@ export interface StepRow extends TokenUsage {
   modelCalls: number
   failedCalls: number
   toolCalls: number
+  /** Those of them that ended as an error. */
+  toolErrors: number
+  /** A tool call of it named `/policy` (in the first 8 KiB of its arguments), or asked the kernel for `policy.*`. */
+  isPolicyWork: boolean
   /** null once a call of unknown price is in it. */
   costNanoUsd: number | null
   /** Latest measured or reported progress by the end of the step. */
@@ -173,6 +177,17 @@ export interface History {
   ): Promise<{ agent: string; task: string; model: string; items: { kind: string; hash: string }[] }>
 
   steps(task: string, options?: { afterTurn?: number; afterStep?: number }): Promise<StepRow[]>
+  /** Of one activation, in order; with `isLast`, the last `limit` of them. `isPlain`: without those that are work on the policy. */
+  activationSteps(
+    agent: string,
+    activation: number,
+    options: { task?: string; limit: number; isLast?: boolean; isPlain?: boolean },
+  ): Promise<StepRow[]>
+  /** Steps of an agent that are work on its policy and began in `(after, until]`, epoch ms. */
+  policyWork(
+    agent: string,
+    time: { after: number; until: number },
+  ): Promise<{ steps: number; costNanoUsd: number | null }>
   activations(task: string): Promise<ActivationRow[]>
   totals(scope: { task?: string; agent?: string; sinceMs?: number }): Promise<TaskTotals>
   /**

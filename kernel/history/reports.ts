@@ -5,6 +5,8 @@ import type { ActivationRow, History, StepRow, TaskTotals, ToolRow } from './his
 type Reports = Pick<
   History,
   | 'steps'
+  | 'activationSteps'
+  | 'policyWork'
   | 'activations'
   | 'totals'
   | 'spent'
@@ -30,7 +32,8 @@ interface Sums {
 }
 
 type StoredStep = Sums &
-  Omit<StepRow, 'modelCalls' | 'failedCalls' | 'cacheBreak'> & {
+  Omit<StepRow, 'modelCalls' | 'failedCalls' | 'cacheBreak' | 'isPolicyWork'> & {
+    policyWork: number
     breakSeq: number | null
     breakIndex: number | null
     breakKind: string | null
@@ -41,10 +44,15 @@ export function createReports(store: Pick<Store, 'query'>): Reports {
   return {
     async steps(task, { afterTurn = -1, afterStep = Number.MAX_SAFE_INTEGER } = {}) {
       const rows = (await store.query('steps', task, afterTurn, afterStep)) as StoredStep[]
-      return rows.map(({ breakSeq, breakIndex, breakKind, ...row }) => ({
-        ...renamed(row),
-        cacheBreak: breakSeq === null ? null : { seq: breakSeq, index: breakIndex ?? 0, kind: breakKind ?? '' },
-      }))
+      return rows.map(stepOf)
+    },
+    async activationSteps(agent, activation, { task = null, limit, isLast = false, isPlain = false }) {
+      const rows = await store.query('activationSteps', agent, activation, { task, limit, isLast, isPlain })
+      return (rows as StoredStep[]).map(stepOf)
+    },
+    async policyWork(agent, { after, until }) {
+      const row = (await store.query('policyWork', agent, after, until)) as Sums & { steps: number }
+      return { steps: row.steps, costNanoUsd: row.costNanoUsd }
     },
     async activations(task) {
       const rows = (await store.query('activations', task)) as (Sums & ActivationRow)[]
@@ -75,6 +83,14 @@ export function createReports(store: Pick<Store, 'query'>): Reports {
       const rows = await store.query('cacheBreaks', task, limit)
       return rows as Awaited<ReturnType<History['cacheBreaks']>>
     },
+  }
+}
+
+function stepOf({ breakSeq, breakIndex, breakKind, policyWork, ...row }: StoredStep): StepRow {
+  return {
+    ...renamed(row),
+    isPolicyWork: policyWork === 1,
+    cacheBreak: breakSeq === null ? null : { seq: breakSeq, index: breakIndex ?? 0, kind: breakKind ?? '' },
   }
 }
 

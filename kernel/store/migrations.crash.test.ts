@@ -30,6 +30,8 @@ function makeFirst(): void {
   // What the first schema has not, the statements of today are prepared on; it goes again before anything is written.
   db.exec('CREATE TABLE archived_blobs (hash, file, offset, size_bytes, by)')
   db.exec('CREATE TABLE tool_operations (agent, task, name, operation, calls)')
+  const added = ['tool_errors', 'policy_work']
+  for (const column of added) db.exec(`ALTER TABLE step_rollup ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`)
   const commits = createCommits(db)
   const rows = Array.from({ length: 40 }, (_, n) => {
     const data = JSON.stringify({ text: `note ${n}` })
@@ -42,6 +44,7 @@ function makeFirst(): void {
   expect(outcomes.every(({ ok }) => ok)).toBe(true)
   writeSignedHead(dataDir, commits.head() ?? { seq: 0, hash: '' })
   db.exec('DROP TABLE archived_blobs; DROP TABLE tool_operations')
+  for (const column of added) db.exec(`ALTER TABLE step_rollup DROP COLUMN ${column}`)
   db.close()
 }
 
@@ -82,7 +85,7 @@ describe('a migration of schema 1', () => {
     expect(await test.history.verify()).toMatchObject({ ok: true, events: 40 })
     await test.history.append([{ kind: 'note.added', data: { text: 'later' }, actor: 'kernel' }])
     await test.history.close()
-    expect(schema(file())).toBe(3)
+    expect(schema(file())).toBe(4)
     expect((events(file()) as unknown[]).slice(0, 40)).toEqual(before)
     expect(schema(`${file()}.schema-1`)).toBe(1)
     expect(events(`${file()}.schema-1`)).toEqual(before)

@@ -4,10 +4,11 @@ import { copyFile } from './files.ts'
 import { history } from './migrations/0001-history.ts'
 import { durability } from './migrations/0002-durability.ts'
 import { tools } from './migrations/0003-tools.ts'
+import { effects } from './migrations/0004-effects.ts'
 import { type Connection, openInMemory } from './sqlite.ts'
 
 /** The schema after the first n is version n. */
-const migrations: readonly string[] = [history, durability, tools]
+const migrations: readonly string[] = [history, durability, tools, effects]
 
 /** 'exod': says whose file it is. */
 const applicationId = 0x65786f64

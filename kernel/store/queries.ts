@@ -28,7 +28,18 @@ export interface ArtifactRow {
   at: number
 }
 
+interface StepFilter {
+  task: string | null
+  limit: number
+  isLast: boolean
+  isPlain: boolean
+}
+
 const forever = Number.MAX_SAFE_INTEGER
+
+/** Of a step, beside what it is and what it cost. */
+const stepMore = `break_seq AS breakSeq, break_index AS breakIndex, break_kind AS breakKind,
+  tool_errors AS toolErrors, policy_work AS policyWork`
 
 /** What a reader thread answers, by name. Each method's arguments and result pass by structured clone. */
 export function createQueries(db: Connection, dataDir: string) {
@@ -108,9 +119,27 @@ export function createQueries(db: Connection, dataDir: string) {
     steps: (task: string, afterTurn: number, afterStep: number) =>
       db
         .prepare(`SELECT task, turn, step, activation, revision, at, tool_calls AS toolCalls, progress,
-          break_seq AS breakSeq, break_index AS breakIndex, break_kind AS breakKind, ${spendColumns}
+          ${stepMore}, ${spendColumns}
           FROM step_rollup WHERE task = ? AND (turn, step) > (?, ?) ORDER BY turn, step`)
         .all(task, afterTurn, afterStep),
+
+    /** In order; where `isLast`, the last `limit` of them. Without work on the policy where `isPlain`. */
+    activationSteps(agent: string, activation: number, { task, limit, isLast, isPlain }: StepFilter) {
+      const order = isLast ? 'DESC' : 'ASC'
+      const rows = db
+        .prepare(`SELECT task, turn, step, activation, revision, at, tool_calls AS toolCalls, progress,
+          ${stepMore}, ${spendColumns} FROM step_rollup
+          WHERE agent = ? AND activation = ? AND (? IS NULL OR task = ?) AND (? = 0 OR policy_work = 0)
+          ORDER BY at ${order}, task ${order}, turn ${order}, step ${order} LIMIT ?`)
+        .all(agent, activation, task, task, isPlain ? 1 : 0, limit)
+      return isLast ? rows.reverse() : rows
+    },
+
+    policyWork: (agent: string, after: number, until: number) =>
+      db
+        .prepare(`SELECT count(*) AS steps, ${spendSums} FROM step_rollup
+          WHERE agent = ? AND at > ? AND at <= ? AND policy_work = 1`)
+        .get(agent, after, until),
 
     activations: (task: string) =>
       db

@@ -38,7 +38,10 @@ export function createRollups(db: Connection, { isReplay = false } = {}) {
       'SELECT activation, revision FROM activations WHERE agent = ? AND revision = ? ORDER BY seq DESC LIMIT 1',
     ),
     active: db.prepare('SELECT activation, revision FROM activations WHERE agent = ? ORDER BY seq DESC LIMIT 1'),
-    toolCall: db.prepare('UPDATE step_rollup SET tool_calls = tool_calls + 1 WHERE task = ? AND turn = ? AND step = ?'),
+    toolCall: db.prepare(`UPDATE step_rollup SET tool_calls = tool_calls + 1, policy_work = max(policy_work, ?)
+      WHERE task = ? AND turn = ? AND step = ?`),
+    toolEnd: db.prepare(`UPDATE step_rollup SET tool_errors = tool_errors + ?, policy_work = max(policy_work, ?)
+      WHERE task = ? AND turn = ? AND step = ?`),
     tool: db.prepare(`INSERT INTO tool_rollup (agent, task, name, calls, errors, interrupted, output_bytes, duration_ms)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,
       errors = errors + excluded.errors, interrupted = interrupted + excluded.interrupted,
@@ -119,20 +122,24 @@ export function createRollups(db: Connection, { isReplay = false } = {}) {
     run.breakOfStep.run(seq, broken.index, broken.kind, task, turn, stepNumber)
   }
 
-  function toolCalled(_seq: number, row: DraftRow, data: EventData<'tool.called'>): void {
+  function toolCalled(_seq: number, row: DraftRow, data: EventData<'tool.called'>, of: Step | null): void {
     const [, agent, task, , , turn, step] = row
     run.tool.run(agent ?? '', task ?? '', data.name, 1, 0, 0, 0, 0)
-    run.toolCall.run(task, turn, step)
+    // Of its own policy: what names the working copy, or asks the kernel about it.
+    run.toolCall.run(of !== null && data.arguments.includes('/policy') ? 1 : 0, task, turn, step)
     const identity = data.argumentsBlob ?? sha256(data.arguments)
     if (task !== null) run.repeat.run(task, data.name, identity, data.arguments.slice(0, shownArguments))
   }
 
-  function toolFinished(_seq: number, row: DraftRow, data: EventData<'tool.finished'>): void {
+  function toolFinished(_seq: number, row: DraftRow, data: EventData<'tool.finished'>, of: Step | null): void {
     const failed = data.outcome === 'error' ? 1 : 0
     const interrupted = data.outcome === 'interrupted' ? 1 : 0
-    run.tool.run(row[1] ?? '', row[2] ?? '', data.name, 0, failed, interrupted, data.outputBytes, data.durationMs ?? 0)
-    for (const operation of new Set(data.operations))
-      run.operation.run(row[1] ?? '', row[2] ?? '', data.name, operation)
+    const [, agent, task, , , turn, step] = row
+    run.tool.run(agent ?? '', task ?? '', data.name, 0, failed, interrupted, data.outputBytes, data.durationMs ?? 0)
+    const operations = [...new Set(data.operations)]
+    const isPolicyWork = operations.some((operation) => operation.startsWith('policy.'))
+    if (of !== null && (failed > 0 || isPolicyWork)) run.toolEnd.run(failed, isPolicyWork ? 1 : 0, task, turn, step)
+    for (const operation of operations) run.operation.run(agent ?? '', task ?? '', data.name, operation)
   }
 
   function progressed(seq: number, row: DraftRow, data: EventData<'task.progressed'>, step: Step | null): void {
