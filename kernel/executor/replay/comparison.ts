@@ -108,16 +108,19 @@ function meansOf(points: readonly ReplayPoint[], requests: readonly ReplayedRequ
   const cached = requests.filter(({ cachedShare }) => cachedShare !== null)
   const input = cached.reduce((sum, { tokens }) => sum + (tokens?.total ?? 0), 0)
   const hits = cached.reduce((sum, { tokens, cachedShare }) => sum + (tokens?.total ?? 0) * (cachedShare ?? 0), 0)
-  let row: number[] = []
+  let window: number[] = []
+  const growths: number[] = []
   for (const [index, total] of totals.entries()) {
-    if (!points[index]?.followsLast) row = []
-    if (total !== null) row.push(total)
+    const last = totals[index - 1]
+    if (!points[index]?.followsLast || typeof last !== 'number') window = []
+    else if (total !== null) growths.push(total - last)
+    if (total !== null) window.push(total)
   }
   return {
     inputTokensPerStep: meanOf(totals),
     cachedShare: input === 0 ? null : hits / input,
     costNanoUsdPerStep: meanOf(requests.map(({ costNanoUsd }) => costNanoUsd)),
-    inputTokensPerStepAhead: aheadOf(row, ahead),
+    inputTokensPerStepAhead: aheadOf(window, growths, ahead),
   }
 }
 

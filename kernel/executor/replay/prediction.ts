@@ -38,17 +38,24 @@ export function cachedOf(prefixTokens: number): number {
 }
 
 /**
- * Mean input tokens over the next `ahead` steps, if the context goes on growing as it did over the last steps in a row.
- * @param last input tokens of successive steps, oldest first.
+ * Mean input tokens over the next `ahead` steps. A context that only grows goes on from its newest size as it usually grew:
+ * by the median, since a long file that was read once says nothing of the steps to come. One that also shrinks stays around
+ * its mean.
+ *
+ * @param window input tokens of the newest steps in a row, oldest first.
+ * @param growths from step to step, in `window` and earlier.
  */
-export function aheadOf(last: readonly number[], ahead: number): number | null {
-  const newest = last.at(-1)
+export function aheadOf(window: readonly number[], growths: readonly number[], ahead: number): number | null {
+  const newest = window.at(-1)
   if (newest === undefined) return null
-  // What was shortened in between says nothing of how it grows.
-  const drop = last.findLastIndex((tokens, index) => index > 0 && tokens < (last[index - 1] ?? 0))
-  const run = last.slice(Math.max(drop, 0))
-  const growth = run.length < 2 ? 0 : (newest - (run[0] ?? newest)) / (run.length - 1)
-  return newest + (growth * (ahead + 1)) / 2
+  if (growths.some((growth) => growth < 0)) return meanOf(window)
+  return newest + (medianOf(growths) * (ahead + 1)) / 2
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const [low, high] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]]
+  return ((low ?? 0) + (high ?? 0)) / 2
 }
 
 export function meanOf(values: readonly (number | null)[]): number | null {
