@@ -13,6 +13,7 @@ const pendingKinds: ReadonlySet<EventKind> = new Set<EventKind>([
   'revision.activated',
   'revision.activation-failed',
   'revision.rolled-back',
+  'revision.regressed',
   'tool.quarantined',
   'tool.released',
   'tool.retirement-asked',
@@ -29,7 +30,9 @@ export class PendingEvents {
     this.close = history.onCommit((events) => {
       for (const event of events) {
         const isItsOwn = event.agent === agent && (event.task === null || event.task === task)
-        if (isItsOwn && pendingKinds.has(event.kind)) this.#count += 1
+        // What it proposes itself is no news to it.
+        const isNews = event.kind === 'proposal.made' ? event.data.derived !== undefined : pendingKinds.has(event.kind)
+        if (isItsOwn && isNews) this.#count += 1
       }
     })
   }

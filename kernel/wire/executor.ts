@@ -445,6 +445,8 @@ export interface PolicyProposal {
   claim: string
   reason?: string
   failedChecks: { check: string; summary: string }[]
+  /** What the operator said line by line; lines count from 1. */
+  comments?: { path: string; side: 'before' | 'after'; line: number; text: string }[]
 }
 export type ProposalState =
   | 'checking'
