@@ -50,7 +50,9 @@ export function lookalikes(text: string, latin: ReadonlySet<string>): HiddenChar
 function oddOf(part: string, latin: ReadonlySet<string>): string | null {
   if (/^[\w$]*$/.test(part)) return null
   const characters = [...part]
-  const form = characters.find((one) => one > '\x7f' && /\p{L}/u.test(one) && /^[A-Za-z]+$/.test(one.normalize('NFKC')))
+  const form = characters.find(
+    (one) => one > '\x7f' && /[\p{L}\p{Nd}]/u.test(one) && /^[A-Za-z0-9]+$/.test(one.normalize('NFKC')),
+  )
   if (form !== undefined) return form
   const other = characters.find((one) => alike.test(one))
   if (other === undefined) return null

@@ -6,6 +6,10 @@ const wordCharacters = 48
 const wordsMax = 512
 const escapesMax = 64
 const numbersMax = 256
+/** Numbers that are all codes of characters say something, to a machine. */
+const codesMax = 64
+/** So many different ideographs in a row are no sentence. */
+const ideographsMax = 96
 
 /**
  * Data in a text that a reader cannot read: encoded words, long runs of escapes, long lists of numbers. Null: none to speak of.
@@ -13,18 +17,34 @@ const numbersMax = 256
  */
 export function encodedData(text: string): { line: number; what: string } | null {
   const lineAt = (index: number): number => text.slice(0, index).split('\n').length
+  // Pieces that are put together again are read as one.
+  const whole = text.replaceAll(/(['"`])\s*\+\s*\1|(?<=[A-Za-z0-9+/=_-]{24})(['"`])\s*,\s*\2/g, '')
+  const isPieced = whole.length < text.length
+  const placeOf = (index: number): number =>
+    isPieced ? lineAt(Math.max(0, text.indexOf(whole.slice(index, index + 16)))) : lineAt(index)
   let characters = 0
   let first = 0
-  for (const { 0: word, index } of text.matchAll(new RegExp(`[A-Za-z0-9+/=_-]{${wordCharacters},}`, 'g'))) {
+  for (const { 0: word, index } of whole.matchAll(new RegExp(`[A-Za-z0-9+/=_-]{${wordCharacters},}`, 'g'))) {
     if (entropy(word) < opaqueBits) continue
     if (characters === 0) first = index
     characters += word.length
   }
-  if (characters > wordsMax) return { line: lineAt(first), what: `${characters} characters of encoded data` }
+  if (characters > wordsMax) return { line: placeOf(first), what: `${characters} characters of encoded data` }
   const escapes = new RegExp(
     `(?:\\\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\\{[0-9a-fA-F]+\\})\\s*){${escapesMax},}`,
   ).exec(text)
   if (escapes !== null) return { line: lineAt(escapes.index), what: 'a long run of escaped characters' }
+  const coded = /(?:%[0-9a-fA-F]{2}){48,}|\b[01]{128,}\b|(?:\b[01]{8}\b\s*,?\s*){24,}/.exec(text)
+  if (coded !== null) return { line: lineAt(coded.index), what: 'a long run of encoded data' }
+  const ideographs = new RegExp(`[\\u3400-\\u9fff\\uac00-\\ud7af\\u{20000}-\\u{3ffff}]{${ideographsMax},}`, 'u').exec(
+    text,
+  )
+  if (ideographs !== null && new Set(ideographs[0]).size > 0.7 * [...ideographs[0]].length)
+    return { line: lineAt(ideographs.index), what: 'a long run of signs that are no sentence' }
+  const codes = new RegExp(`(?:\\b(?:0x[0-7][0-9a-fA-F]|1[01]\\d|12[0-6]|[1-9]\\d|9)\\s*,\\s*){${codesMax},}`).exec(
+    text,
+  )
+  if (codes !== null) return { line: lineAt(codes.index), what: 'a long list of codes of characters' }
   const numbers = new RegExp(`(?:\\b(?:0x[0-9a-fA-F]+|\\d+)\\s*,\\s*){${numbersMax},}`).exec(text)
   if (numbers !== null) return { line: lineAt(numbers.index), what: 'a long list of numbers' }
   return null

@@ -5,6 +5,7 @@ import { changesOf } from './delta.ts'
 import { hiddenCharacters } from './hidden.ts'
 import { latinWords, lookalikes } from './lookalikes.ts'
 import { encodedData } from './opaque.ts'
+import { tricksIn } from './tricks.ts'
 
 const scopeLimits = {
   files: 500,
@@ -28,7 +29,7 @@ export const scope: Check = {
   description: 'Whether it can be a policy at all, and whether a person can see all that it says.',
   gates: true,
   thresholds: {},
-  rules: { version: 4, ...scopeLimits, allowedExtensions, charter },
+  rules: { version: 5, ...scopeLimits, allowedExtensions, charter },
   async run(candidate) {
     const { files, base, recurrences } = candidate
     const latin = latinWords(files)
@@ -136,6 +137,8 @@ function textProblems({ path, text }: TreeFile, latin: ReadonlySet<string>): Int
       path,
       problem: `line ${long + 1} is longer than ${scopeLimits.lineCharacters} characters: break it up`,
     })
+  for (const { line, what } of tricksIn(text, isCode))
+    problems.push({ path, problem: `line ${line} has ${what}: put it where it is seen, or leave it out` })
   const encoded = encodedData(text)
   if (encoded !== null)
     problems.push({ path, problem: `line ${encoded.line} begins ${encoded.what}: nobody can inspect it, leave it out` })
