@@ -25,7 +25,7 @@ function Screen({ route }: { route: Route }) {
   if (route.screen === 'review') return <ReviewScreen agent={route.agent} proposal={route.proposal} />
   if (route.screen === 'revisions') return <RevisionsScreen agent={route.agent} />
   if (route.screen === 'tools') return <ToolsScreen agent={route.agent} tool={route.tool} />
-  if (route.screen === 'history') return <HistoryScreen />
+  if (route.screen === 'history') return <HistoryScreen seq={route.seq} />
   return <HomeScreen />
 }
 

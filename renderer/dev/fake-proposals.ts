@@ -1,5 +1,6 @@
 // Long because: each proposal shows one state of the Review screen.
 import type { ProposalDetail } from '../../kernel/wire/operator.ts'
+import type { ContextReplay, ReplayedRequest } from '../../kernel/wire/operator-replay.ts'
 import { changesOf } from './fake-diff.ts'
 import * as trees from './fake-tree.ts'
 import { fakeTrial } from './fake-trial.ts'
@@ -120,25 +121,47 @@ const usualChecks: Check[] = [
   pass('static', 'no capability added; no knob buys budget', 31, { ...noFacts, risk: 'MED', reasons: [] }),
   pass('types', 'no errors in 14 files', 512, { errors: 0 }),
   pass('boot', 'handshake and one synthetic turn', 640, { handshakeMs: 181, turnMs: 402 }),
-  pass('replay', '5 of 5 recorded steps run; input 5.1k → 5.3k tokens', 1930, replay(5120, 5304, 0.93, 0.91)),
+  pass('context-replay', '5 of 5 recorded steps run; input 5.1k → 5.3k tokens', 1930, replay(5120, 5304, 0.93, 0.91)),
 ]
 
-function replay(tokensBefore: number, tokensAfter: number, cachedBefore: number, cachedAfter: number) {
-  const step = (n: number) => ({
-    step: 128 + n,
-    inputTokensBefore: tokensBefore + n * 61,
-    inputTokensAfter: tokensAfter + n * 61,
-    cachedShareBefore: cachedBefore,
-    cachedShareAfter: n === 0 ? cachedAfter / 8 : cachedAfter,
-    costNanoUsdBefore: 412_000,
-    costNanoUsdAfter: Math.round((412_000 * tokensAfter) / tokensBefore),
-    breaksAt: n === 0 ? { index: 0, kind: 'tools' } : null,
+function replay(before: number, after: number, cachedBefore: number, cachedAfter: number): ContextReplay {
+  const request = (tokens: number, cachedShare: number): ReplayedRequest => ({
+    tokens: { instructions: 640, tools: 210, messages: 300, toolResults: tokens - 1150, total: tokens },
+    cachedShare,
+    breaks: null,
+    costNanoUsd: tokens * 80,
     error: null,
+    undecided: false,
+  })
+  const means = (tokens: number, cachedShare: number) => ({
+    inputTokensPerStep: tokens,
+    cachedShare,
+    costNanoUsdPerStep: tokens * 80,
+    inputTokensPerStepAhead: tokens * 1.4,
   })
   return {
-    steps: [0, 1, 2, 3, 4].map(step),
-    prefix: cachedAfter < cachedBefore - 0.05 ? 'changed' : 'unchanged',
-    estimate: true,
+    estimated: true,
+    task: 'T-1',
+    model: 'sim-apprentice',
+    simulated: true,
+    steps: [0, 1, 2, 3, 4].map((n) => ({
+      turn: 6,
+      step: 128 + n,
+      seq: 200 + n,
+      recordedInputTokens: before + n * 61,
+      before: request(before + n * 61, cachedBefore),
+      after: request(after + n * 61, cachedAfter),
+    })),
+    before: means(before, cachedBefore),
+    after: means(after, cachedAfter),
+    ahead: 20,
+    costReason: null,
+    prefixBreak:
+      cachedAfter < cachedBefore - 0.05
+        ? { kind: 'tools', index: 0, at: 'activation', rewarmTokens: 5120, rewarmNanoUsd: 2_400_000 }
+        : null,
+    fidelity: { compared: 5, equal: 5, firstDifference: null, meteredPerCounted: 1.02 },
+    exceptions: [],
   }
 }
 
@@ -198,7 +221,7 @@ const highChecks: Check[] = [
     verdict: 'unresolved',
     summary: 'no recorded step of this task ends in a failure that it would try again',
     durationMs: 1430,
-    details: { ...replay(5120, 5904, 0.93, 0.41), reason: 'nothing recorded reaches the changed lines' },
+    details: replay(5120, 5904, 0.93, 0.41),
   },
 ]
 
@@ -315,7 +338,7 @@ export function planAll(world: FakeWorld): void {
     risk: null,
     riskReasons: [],
     checks: usualChecks.slice(0, 2),
-    pendingChecks: ['types', 'boot', 'replay'],
+    pendingChecks: ['types', 'boot', 'context-replay'],
     blocked: 'its checks are not done',
   })
   plan(world, {
@@ -354,10 +377,10 @@ export function planAll(world: FakeWorld): void {
         durationMs: 90,
       },
       {
-        check: 'replay',
+        check: 'context-replay',
         verdict: 'fail',
         summary: 'a turn did not end within 40 steps',
-        details: { ...replay(5120, 5120, 0.93, 0.93) },
+        details: replay(5120, 5120, 0.93, 0.93),
         durationMs: 12_030,
       },
     ],

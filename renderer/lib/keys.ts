@@ -24,7 +24,11 @@ export function showChord(chord: string): string {
 }
 
 export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest('input, textarea, select, [contenteditable="true"]') !== null
+  if (!(target instanceof Element)) return false
+  // A code editor takes keys like a text field even where its text cannot be changed: then they are the page's.
+  const editor = target.closest('.monaco-editor')
+  if (editor) return editor.closest('[data-editing]') !== null
+  return target.closest('input, textarea, select, [contenteditable="true"]') !== null
 }
 
 /** An action that answers false leaves the key to the browser. */

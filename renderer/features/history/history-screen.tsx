@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import type { EventKind } from '../../../kernel/wire/events.ts'
@@ -18,7 +18,7 @@ const rowHeight = 28
 const pageSize = 200
 
 /** Every event of the one log, newest first, read by keyset pages. */
-export function HistoryScreen() {
+export function HistoryScreen({ seq }: { seq?: number | undefined }) {
   const [text, setText] = useState('')
   const [kind, setKind] = useState<EventKind | ''>('')
   const search = useDeferredValue(text.trim())
@@ -52,12 +52,12 @@ export function HistoryScreen() {
         </select>
         <Integrity />
       </header>
-      <List key={`${kind} ${search}`} text={search} kind={kind} />
+      <List key={`${kind} ${search} ${seq}`} text={search} kind={kind} seq={seq} />
     </div>
   )
 }
 
-function List({ text, kind }: { text: string; kind: EventKind | '' }) {
+function List({ text, kind, seq }: { text: string; kind: EventKind | ''; seq: number | undefined }) {
   const desk = useDesk()
   const newest = useStatus().data?.lastSeq
   const query = useInfiniteQuery({
@@ -76,6 +76,14 @@ function List({ text, kind }: { text: string; kind: EventKind | '' }) {
   })
   const events = useMemo(() => query.data?.pages.flatMap((page) => page.events) ?? [], [query.data])
   const [open, setOpen] = useState<EventRow | null>(null)
+  const linked = useQuery({
+    queryKey: ['history-event', seq],
+    queryFn: () => desk.events.get({ seq: seq ?? 0 }),
+    enabled: seq !== undefined,
+  })
+  useEffect(() => {
+    if (linked.data) setOpen(linked.data)
+  }, [linked.data])
   const scroller = useRef<HTMLDivElement>(null)
   const list = useVirtualizer({
     count: events.length,
@@ -147,6 +155,11 @@ function List({ text, kind }: { text: string; kind: EventKind | '' }) {
           </div>
         </div>
       </div>
+      {linked.error && (
+        <p className="tone-bad" role="alert">
+          ✗ Event {seq}: {errorText(linked.error)}
+        </p>
+      )}
       {open && <Inspector event={open} onClose={() => setOpen(null)} />}
     </div>
   )

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ProposalSummary, TaskSummary } from '../../../kernel/wire/operator.ts'
+import { DiffPreview } from '../../components/diff-preview.tsx'
 import { InertText } from '../../components/inert-text.tsx'
 import { errorText } from '../../components/states.tsx'
 import { Risk, TaskStatus } from '../../components/status.tsx'
@@ -48,23 +49,38 @@ export function NeedsYou({ needs, selected }: { needs: Need[]; selected: number 
 function ProposalNeed({ need, isSelected }: { need: Extract<Need, { kind: 'proposal' }>; isSelected: boolean }) {
   const { proposal, href } = need
   return (
-    <div className="home-row home-need" data-selected={isSelected || undefined}>
-      <Risk tier={proposal.risk} />
-      <strong>{proposal.proposal}</strong>
-      <span className="home-claim">
-        <span className="muted">claims </span>“<InertText text={proposal.claim} />”
-      </span>
-      <span className="figure">
-        {proposal.files.length} {proposal.files.length === 1 ? 'file' : 'files'} +{proposal.addedLines} −
-        {proposal.removedLines}
-      </span>
-      <span className="muted figure">
-        made <TimeAgo at={proposal.madeAt} />
-      </span>
-      <a className="button" href={href}>
-        Review
-      </a>
-    </div>
+    <>
+      <div className="home-row home-need" data-selected={isSelected || undefined}>
+        <Risk tier={proposal.risk} />
+        <strong>{proposal.proposal}</strong>
+        <span className="home-claim">
+          <span className="muted">claims </span>“<InertText text={proposal.claim} />”
+        </span>
+        <span className="figure">
+          {proposal.files.length} {proposal.files.length === 1 ? 'file' : 'files'} +{proposal.addedLines} −
+          {proposal.removedLines}
+        </span>
+        <span className="muted figure">
+          made <TimeAgo at={proposal.madeAt} />
+        </span>
+        <a className="button" href={href}>
+          Review
+        </a>
+      </div>
+      <Peek proposal={proposal} />
+    </>
+  )
+}
+
+/** Fetched only when it is asked for. */
+function Peek({ proposal }: { proposal: ProposalSummary }) {
+  const [isOpen, setOpen] = useState(false)
+  if (proposal.files.length === 0) return null
+  return (
+    <details className="home-peek" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary className="muted">preview</summary>
+      {isOpen && <DiffPreview of={proposal} />}
+    </details>
   )
 }
 

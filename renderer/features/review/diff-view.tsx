@@ -1,41 +1,57 @@
 import { useEffect, useRef, useState } from 'react'
+import type { Comment } from '../../../kernel/wire/events.ts'
 import { Skeleton } from '../../components/states.tsx'
 import { useIsDark } from '../../lib/theme.ts'
-import { loadMonaco } from './load-monaco.ts'
+import { createDiff, languageOf, splitFrom } from './editor.ts'
+import { type HunkView, markHunks, markLines, reportSeen, showComments, sideOf } from './editor-marks.ts'
+import type { Side } from './hunks.ts'
+import { type DiffEditor, loadMonaco, type Monaco, type SideEditor } from './load-monaco.ts'
+import { operatorLines } from './operator-lines.ts'
+import type { DiffSettings } from './settings.ts'
 
-type Monaco = typeof import('./monaco.ts')['monaco']
-type DiffEditor = ReturnType<Monaco['editor']['createDiffEditor']>
-type Side = ReturnType<DiffEditor['getOriginalEditor']>
-
-export interface DiffSettings {
-  hideUnchanged: boolean
-  ignoreWhitespace: boolean
-  sideBySide: boolean
-  wrap: boolean
+export interface Place {
+  side: Side
+  line: number
 }
 
 interface Props {
   path: string
   /** null: the file is not there on that side. */
   before: string | null
+  /** As proposed. */
   after: string | null
+  /** What the operator has made of it; undefined: nothing. */
+  edited: string | undefined
+  isEditing: boolean
+  /** Too much changed for the finer comparison. */
+  isLarge: boolean
   settings: DiffSettings
-  /** Told whether there are two sides and room for both. */
-  onCanSplit: (canSplit: boolean) => void
+  hunks: readonly HunkView[]
+  comments: readonly Comment[]
+  /** Where to go; a new object each time. */
+  reveal: Place | null
+  onEdit: (text: string) => void
+  onSeen: (side: Side, from: number, to: number) => void
+  onCursor: (place: Place) => void
+  /** Told whether both sides stand beside each other. */
+  onSplit: (canSplit: boolean) => void
 }
 
-/** Up to this width, px, the editor shows one column. */
-const splitFrom = 680
-
-/** One read-only diff editor, reused from file to file. */
-export function DiffView({ path, before, after, settings, onCanSplit }: Props) {
+/** One diff editor, reused from file to file. */
+export function DiffView(props: Props) {
+  const { path, before, after, edited, isEditing, isLarge, settings, hunks, comments, reveal } = props
   const host = useRef<HTMLDivElement>(null)
   const [editor, setEditor] = useState<{ monaco: Monaco; diff: DiffEditor } | null>(null)
   const [error, setError] = useState<string | null>(null)
   const [isApproximate, setApproximate] = useState(false)
+  const [canSplit, setCanSplit] = useState(true)
+  const [computed, setComputed] = useState(0)
   const isDark = useIsDark()
   const isOneSided = before === null || after === null
-  const sidesClass = before === null ? 'review-one-sided review-added' : isOneSided ? 'review-one-sided' : ''
+  const isSplit = settings.sideBySide && !isOneSided && canSplit
+  const latest = useRef(props)
+  latest.current = props
+  const pending = useRef<Place | null>(null)
 
   useEffect(() => {
     editor?.monaco.editor.setTheme(isDark ? 'exodesk-dark' : 'exodesk-light')
@@ -45,22 +61,38 @@ export function DiffView({ path, before, after, settings, onCanSplit }: Props) {
     if (!editor) return
     editor.diff.updateOptions({
       ignoreTrimWhitespace: settings.ignoreWhitespace,
-      hideUnchangedRegions: { enabled: settings.hideUnchanged, contextLineCount: 4, minimumLineCount: 3 },
+      hideUnchangedRegions: {
+        enabled: settings.hideUnchanged && !isEditing,
+        contextLineCount: 4,
+        minimumLineCount: 3,
+        revealLineCount: 10,
+      },
       renderSideBySide: settings.sideBySide && !isOneSided,
       useInlineViewWhenSpaceIsLimited: true,
       wordWrap: settings.wrap ? 'on' : 'off',
       diffWordWrap: settings.wrap ? 'on' : 'off',
+      diffAlgorithm: isLarge ? 'legacy' : 'advanced',
+      experimental: { showMoves: settings.moves && isSplit && !isLarge },
     })
-  }, [editor, settings, isOneSided])
+  }, [editor, settings, isOneSided, isSplit, isLarge, isEditing])
+
+  useEffect(() => {
+    editor?.diff.updateOptions({ readOnly: !isEditing, domReadOnly: !isEditing })
+    if (isEditing) editor?.diff.getModifiedEditor().focus()
+  }, [editor, isEditing])
 
   useEffect(() => {
     const element = host.current
     if (!element) return
-    const tell = () => onCanSplit(!isOneSided && element.clientWidth > splitFrom)
+    const tell = () => {
+      const fits = !isOneSided && element.clientWidth > splitFrom
+      setCanSplit(fits)
+      latest.current.onSplit(fits)
+    }
     const resize = new ResizeObserver(tell)
     resize.observe(element)
     return () => resize.disconnect()
-  }, [isOneSided, onCanSplit])
+  }, [isOneSided])
 
   useEffect(() => {
     if (!editor) return
@@ -75,22 +107,83 @@ export function DiffView({ path, before, after, settings, onCanSplit }: Props) {
 
   useEffect(() => {
     if (!editor) return
-    const language = path.endsWith('.md')
-      ? 'markdown'
-      : /\.(ts|tsx|js|mjs|json)$/.test(path)
-        ? 'typescript'
-        : 'plaintext'
+    const language = languageOf(path)
     const original = editor.monaco.editor.createModel(before ?? '', language)
-    const modified = editor.monaco.editor.createModel(after ?? '', language)
+    const modified = editor.monaco.editor.createModel(latest.current.edited ?? after ?? '', language)
     for (const model of [original, modified])
       model.updateOptions({ bracketColorizationOptions: { enabled: false, independentColorPoolPerBracketType: false } })
+    const changed = modified.onDidChangeContent(() => {
+      if (latest.current.isEditing) latest.current.onEdit(modified.getValue())
+    })
     editor.diff.setModel({ original, modified })
     return () => {
+      changed.dispose()
       editor.diff.setModel(null)
       original.dispose()
       modified.dispose()
     }
   }, [editor, path, before, after])
+
+  // An edit that was dropped, or that comes back from a draft.
+  useEffect(() => {
+    const model = editor?.diff.getModifiedEditor().getModel()
+    const text = edited ?? after ?? ''
+    if (model && model.getValue() !== text) model.setValue(text)
+  }, [editor, edited, after])
+
+  useEffect(() => {
+    if (!editor || edited === undefined || after === null) return
+    return markLines(editor.monaco, editor.diff.getModifiedEditor(), operatorLines(after, edited) ?? [])
+  }, [editor, edited, after])
+
+  useEffect(() => {
+    if (!editor || edited !== undefined) return
+    return markHunks(editor.monaco, editor.diff, hunks)
+  }, [editor, hunks, edited])
+
+  // The zones of a diff are laid out anew with each comparison: comments go in after it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once more with each comparison.
+  useEffect(() => {
+    if (!editor?.diff.getModel()) return
+    return showComments(editor.diff, comments)
+  }, [editor, comments, computed])
+
+  useEffect(() => {
+    if (!editor || !reveal) return
+    pending.current = reveal
+    show(editor.diff, reveal)
+  }, [editor, reveal])
+
+  useEffect(() => {
+    if (!editor) return
+    const { diff } = editor
+    const report = () => {
+      const { hunks: shown, settings: now, onSeen } = latest.current
+      const bothSides = now.sideBySide && latest.current.before !== null && latest.current.after !== null
+      const isWide = (host.current?.clientWidth ?? 0) > splitFrom
+      if (diff.getModel() && diff.getLineChanges()) reportSeen(diff, bothSides && isWide, shown, onSeen)
+    }
+    const listeners = [
+      diff.onDidUpdateDiff(() => {
+        if (!diff.getModel()) return
+        setApproximate(isCutShort(diff))
+        setComputed((n) => n + 1)
+        if (pending.current) show(diff, pending.current)
+        pending.current = null
+        requestAnimationFrame(report)
+      }),
+      ...(['before', 'after'] as const).flatMap((side) => [
+        sideOf(diff, side).onDidScrollChange(report),
+        sideOf(diff, side).onDidLayoutChange(report),
+        sideOf(diff, side).onDidChangeCursorPosition(({ position }) =>
+          latest.current.onCursor({ side, line: position.lineNumber }),
+        ),
+      ]),
+    ]
+    return () => {
+      for (const each of listeners) each.dispose()
+    }
+  }, [editor])
 
   // Last, so that on leaving the models are let go before the editor is.
   useEffect(() => {
@@ -99,37 +192,7 @@ export function DiffView({ path, before, after, settings, onCanSplit }: Props) {
     loadMonaco().then(
       ({ monaco }) => {
         if (isGone || !host.current) return
-        made = monaco.editor.createDiffEditor(host.current, {
-          readOnly: true,
-          originalEditable: false,
-          domReadOnly: true,
-          renderFinalNewline: 'on',
-          automaticLayout: true,
-          maxComputationTime: 5000,
-          experimental: { showMoves: true },
-          unicodeHighlight: { nonBasicASCII: true, invisibleCharacters: true, ambiguousCharacters: true },
-          renderControlCharacters: true,
-          renderWhitespace: 'boundary',
-          scrollBeyondLastLine: false,
-          renderIndicators: true,
-          renderMarginRevertIcon: false,
-          renderGutterMenu: false,
-          minimap: { enabled: false },
-          guides: { indentation: false },
-          renderSideBySideInlineBreakpoint: splitFrom,
-          scrollbar: { verticalScrollbarSize: 8, horizontalScrollbarSize: 8, useShadows: false },
-          renderOverviewRuler: false,
-          stickyScroll: { enabled: false },
-          links: false,
-          contextmenu: false,
-          occurrencesHighlight: 'off',
-          selectionHighlight: false,
-          fontFamily: getComputedStyle(host.current).getPropertyValue('--mono'),
-          fontSize: 12,
-          lineHeight: 18,
-          tabFocusMode: true,
-        })
-        made.onDidUpdateDiff(() => setApproximate(made?.getLineChanges() === null))
+        made = createDiff(monaco, host.current)
         setEditor({ monaco, diff: made })
       },
       (reason: unknown) => setError(String(reason)),
@@ -144,16 +207,43 @@ export function DiffView({ path, before, after, settings, onCanSplit }: Props) {
   return (
     <>
       {isApproximate && (
-        <p className="tone-wait review-note">▲ Approximate diff: this file is too large to compare exactly.</p>
+        <p className="tone-wait review-note" data-testid="approximate">
+          ▲ Approximate diff: comparing took too long and was cut short. Every line is there, but what changed may be
+          marked too widely.
+        </p>
       )}
       {!editor && <Skeleton rows={8} />}
-      <div ref={host} className={`review-editor ${sidesClass}`} />
+      <div
+        ref={host}
+        className={`review-editor ${sidesClass(before, after)} ${isLarge ? 'review-large' : ''}`}
+        data-editing={isEditing || undefined}
+      />
     </>
   )
 }
 
+function sidesClass(before: string | null, after: string | null): string {
+  if (before === null) return 'review-one-sided review-added'
+  return after === null ? 'review-one-sided' : ''
+}
+
+function show(diff: DiffEditor, { side, line }: Place): void {
+  const editor = sideOf(diff, side)
+  const model = editor.getModel()
+  if (!model) return
+  const within = Math.min(Math.max(1, line), model.getLineCount())
+  editor.setPosition({ lineNumber: within, column: 1 })
+  editor.revealLineNearTop(within)
+}
+
+/** Not in Monaco's declared interface: whether the comparison was stopped for its time. */
+function isCutShort(diff: DiffEditor): boolean {
+  const inner = diff as DiffEditor & { getDiffComputationResult?: () => { quitEarly: boolean } | null }
+  return diff.getLineChanges() === null || inner.getDiffComputationResult?.()?.quitEarly === true
+}
+
 /** Names one side for who cannot see it, and again whenever the diff editor forgets that name: it does with each layout. */
-function keepName({ editor }: Monaco, side: Side, name: string): { dispose(): void } {
+function keepName({ editor }: Monaco, side: SideEditor, name: string): { dispose(): void } {
   const { ariaLabel } = editor.EditorOption
   const set = () => {
     if (side.getOption(ariaLabel) !== name) side.updateOptions({ ariaLabel: name })

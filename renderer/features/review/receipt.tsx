@@ -5,7 +5,7 @@ import { absoluteTime, shortHash } from '../../lib/format.ts'
 import { hrefOf } from '../../lib/route.ts'
 
 export interface Received {
-  verdict: 'approved' | 'rejected'
+  verdict: 'approved' | 'rejected' | 'returned'
   seq: number
   state: ProposalSummary['state']
   /** The active revision before and after, as the kernel answered. */
@@ -31,6 +31,12 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
+const words = {
+  approved: { text: '✓ Approved', tone: 'tone-ok' },
+  rejected: { text: '✗ Rejected', tone: 'tone-bad' },
+  returned: { text: '↩ Returned', tone: '' },
+} as const
+
 /** What the verdict did, as the kernel answered it: which event, and the executor's hash before and after. */
 export function Receipt({ received, detail }: { received: Received; detail: ProposalDetail }) {
   // The list may lag behind the verdict's own answer.
@@ -39,11 +45,9 @@ export function Receipt({ received, detail }: { received: Received; detail: Prop
   const isSame = received.before === received.after
   return (
     <div className="verdict-row receipt" data-testid="receipt" role="status">
-      <strong className={received.verdict === 'approved' ? 'tone-ok' : 'tone-bad'}>
-        {received.verdict === 'approved' ? '✓ Approved' : '✗ Rejected'}
-      </strong>
+      <strong className={words[received.verdict].tone}>{words[received.verdict].text}</strong>
       <span>
-        <a href={hrefOf({ screen: 'history' })}>event {received.seq}</a>
+        <a href={hrefOf({ screen: 'history', seq: received.seq })}>event {received.seq}</a>
       </span>
       <span>
         executor before <code title={received.before}>{shortHash(received.before)}</code> after{' '}

@@ -1,84 +1,104 @@
-import { useMutation } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import type { ProposalDetail } from '../../../kernel/wire/operator.ts'
-import { InertText } from '../../components/inert-text.tsx'
 import { errorText } from '../../components/states.tsx'
-import { Age } from '../../components/time.tsx'
-import { type Arming, arm } from '../../lib/arming.ts'
-import { queryClient, useDesk } from '../../lib/desk.tsx'
+import { type Arming, bar, many } from '../../lib/arming.ts'
 import { isTyping, showChord, useKeys } from '../../lib/keys.ts'
-import { hrefOf } from '../../lib/route.ts'
-import { Receipt, type Received, rememberReceipt, useReceipt } from './receipt.tsx'
-import { useAttention } from './use-attention.ts'
+import { Closed } from './closed.tsx'
+import { Receipt, useReceipt } from './receipt.tsx'
+import { TrialForm } from './trial-form.tsx'
+import { useArming } from './use-arming.ts'
+import { isMeant, useAttention, useOpenTime } from './use-attention.ts'
+import { useHold } from './use-hold.ts'
+import type { Review } from './use-review.ts'
+import { useVerdicts } from './use-verdicts.ts'
 import type { View } from './use-view.ts'
+import { type DeferChoice, defaultDefer, deferUntil, VerdictFields } from './verdict-fields.tsx'
 
 interface Props {
   detail: ProposalDetail
   view: View
-  filesViewed: number
+  review: Review
 }
 
 /** Never takes the focus, never moves, never a dialog. The Approve button always says what is missing. */
-export function VerdictBar({ detail, view, filesViewed }: Props) {
-  const desk = useDesk()
+export function VerdictBar({ detail, view, review }: Props) {
   const { agent, proposal } = detail
-  const [reason, setReason] = useState('')
+  const { draft } = review
+  const [deferFor, setDeferFor] = useState<DeferChoice>(defaultDefer)
+  const [isTrying, setTrying] = useState(false)
   const field = useRef<HTMLInputElement>(null)
   const receipt = useReceipt(agent, proposal)
+  const attention = useAttention()
+  const { send, said } = useVerdicts({ detail, view, review, openMs: useOpenTime(attention) })
   const shown = view.data
-  const verdict = useMutation({
-    mutationFn: async (kind: 'approved' | 'rejected'): Promise<Received> => {
-      if (!shown) throw new Error('The kernel has not issued this view yet.')
-      const bound = { agent, proposal, nonce: shown.nonce, binding: shown.binding }
-      const text = reason.trim()
-      const result =
-        kind === 'approved'
-          ? await desk.proposals.approve({ ...bound, ...(text ? { reason: text } : {}) })
-          : await desk.proposals.reject({ ...bound, reason: text })
-      return { ...result, verdict: kind, at: Date.now() }
-    },
-    onSuccess: (received) => {
-      rememberReceipt(agent, proposal, received)
-      setReason('')
-    },
-    onSettled: () => {
-      void queryClient.invalidateQueries({ queryKey: ['proposals'] })
-      void queryClient.invalidateQueries({ queryKey: ['view'] })
-    },
-  })
   const isStale =
     shown !== undefined && (shown.binding.base !== detail.active.revision || shown.binding.revision !== detail.revision)
-  const arming = useArming({
-    detail,
-    reason,
-    filesViewed,
-    hasView: shown !== undefined,
-    isStale,
-    isSending: verdict.isPending,
-  })
+  const state = { hasView: shown !== undefined, isStale, isSending: send.isPending }
+  const arming = useArming({ detail, review, attention, ...state })
   const isOpen = detail.state === 'ready'
-  const canReject = isOpen && shown !== undefined && !verdict.isPending && reason.trim() !== ''
+  // Nobody can approve what touches the kernel, but it can be turned down.
+  const barred = bar({ ...detail, ...state, risk: detail.risk === 'KERNEL' ? 'HIGH' : detail.risk })
+  const hasReason = draft.reason.trim() !== ''
+  const hold = useHold(() => {
+    if (arming.kind === 'armed') send.mutate({ verb: 'approve' })
+  })
   const approve = () => {
-    if (arming.kind === 'armed') verdict.mutate('approved')
+    if (arming.kind === 'armed') hold.start(arming.holdMs)
   }
-  const reject = () => {
-    if (canReject) verdict.mutate('rejected')
+  const withReason = (verb: 'reject' | 'return') => {
+    if (barred !== null) return
+    if (hasReason) send.mutate({ verb })
     else field.current?.focus()
+  }
+  const hunks = review.places.length
+  const edits = Object.keys(draft.edits).length
+  const canPart = barred === null && review.rejected > 0 && (review.rejected < hunks || edits > 0)
+  const canEdit = barred === null && edits > 0
+  const derive = () => {
+    if (canEdit) send.mutate({ verb: 'edit' })
+    else if (canPart) send.mutate({ verb: 'part' })
+  }
+  const defer = () => {
+    if (barred === null) send.mutate({ verb: 'defer', until: deferUntil(deferFor, Date.now()) })
+  }
+  const meant = (action: () => void) => (event: KeyboardEvent) => {
+    if (isMeant(attention, event)) action()
   }
   useKeys(
     {
-      // In the reason this chord does nothing: who types a refusal must not approve by habit.
+      // In a field these do nothing: who types a refusal must not approve by habit.
       'Mod+enter': (event) => {
-        if (!isTyping(event.target)) approve()
+        if (!isTyping(event.target)) meant(approve)(event)
       },
-      'Mod+Shift+x': reject,
+      'Mod+Shift+enter': (event) => {
+        if (!isTyping(event.target)) meant(derive)(event)
+      },
+      'Mod+s': meant(() => {
+        if (canEdit) send.mutate({ verb: 'edit' })
+      }),
+      'Mod+Shift+x': meant(() => withReason('reject')),
+      'Mod+Shift+r': meant(() => withReason('return')),
+      'Mod+Shift+d': meant(defer),
+      'Mod+t': meant(() => setTrying(true)),
     },
-    isOpen,
+    isOpen && !receipt,
   )
+  const problem = send.error ?? view.error
   return (
-    <section className="verdict" aria-label="Verdict">
+    <section
+      className="verdict"
+      aria-label="Verdict"
+      onClickCapture={(event) => {
+        // The click that brought the window to the front was not meant for what it hit.
+        const isChoice = event.target instanceof Element && event.target.closest('button') !== null
+        if (isChoice && !isMeant(attention, event.nativeEvent)) {
+          event.preventDefault()
+          event.stopPropagation()
+        }
+      }}
+    >
       <div className="verdict-effect">
-        {(isOpen || detail.state === 'checking') && (
+        {(isOpen || detail.state === 'checking') && !receipt && (
           <>
             <p>
               <span className="muted">On approve: </span>
@@ -90,39 +110,101 @@ export function VerdictBar({ detail, view, filesViewed }: Props) {
             </p>
           </>
         )}
-        {(verdict.error ?? view.error) && (
-          <p className="tone-bad" role="alert">
-            ✗ {errorText(verdict.error ?? view.error)} Nothing was decided.
+        <div role="status">
+          {said && <p>{said}</p>}
+          {review.problem && <p className="tone-wait">▲ {review.problem}</p>}
+        </div>
+        {problem !== null && (
+          <p className="tone-bad" role="alert" data-testid="refused">
+            ✗ {errorText(problem)} Nothing was decided; your marks and words are kept.
           </p>
         )}
       </div>
+      {isTrying && isOpen && shown && (
+        <TrialForm detail={detail} view={shown} barred={barred} onClose={() => setTrying(false)} />
+      )}
       {receipt ? (
         <Receipt received={receipt} detail={detail} />
       ) : isOpen ? (
-        <div className="verdict-row">
-          <input
-            ref={field}
-            className="field verdict-reason"
-            data-testid="reject-reason"
-            value={reason}
-            maxLength={4000}
-            onChange={(event) => setReason(event.target.value)}
-            aria-label="Reason"
-            placeholder={detail.risk === 'HIGH' ? 'Reason: required for either verdict' : 'Reason: required to reject'}
+        <>
+          <VerdictFields
+            draft={draft}
+            change={review.change}
+            field={field}
+            risk={detail.risk}
+            deferFor={deferFor}
+            onDeferFor={setDeferFor}
           />
-          <button type="button" className="button danger" data-testid="reject" disabled={!canReject} onClick={reject}>
-            {reason.trim() === '' ? 'Reject: write a reason first' : 'Reject'} <kbd>{showChord('Mod+Shift+x')}</kbd>
-          </button>
-          <button
-            type="button"
-            className="button primary verdict-approve"
-            data-testid="approve"
-            disabled={arming.kind !== 'armed'}
-            onClick={approve}
-          >
-            {approveText(arming)} {arming.kind !== 'missing' && <kbd>{showChord('Mod+enter')}</kbd>}
-          </button>
-        </div>
+          <div className="verdict-row">
+            <button
+              type="button"
+              className="button danger"
+              data-testid="reject"
+              disabled={barred !== null || !hasReason}
+              onClick={() => withReason('reject')}
+            >
+              {hasReason ? 'Reject' : 'Reject: write a reason first'} <kbd>{showChord('Mod+Shift+x')}</kbd>
+            </button>
+            <button
+              type="button"
+              className="button"
+              data-testid="return"
+              disabled={barred !== null || !hasReason}
+              title={hasReason ? 'The agent revises it' : 'Write a reason first'}
+              onClick={() => withReason('return')}
+            >
+              Return{draft.comments.length > 0 && ` with ${many(draft.comments.length, 'comment')}`}{' '}
+              <kbd>{showChord('Mod+Shift+r')}</kbd>
+            </button>
+            <button type="button" className="button" data-testid="defer" disabled={barred !== null} onClick={defer}>
+              Defer <kbd>{showChord('Mod+Shift+d')}</kbd>
+            </button>
+            <button
+              type="button"
+              className="button"
+              data-testid="trial-open"
+              aria-expanded={isTrying}
+              disabled={barred !== null}
+              onClick={() => setTrying(!isTrying)}
+            >
+              Trial… <kbd>{showChord('Mod+t')}</kbd>
+            </button>
+            <button
+              type="button"
+              className="button verdict-derive"
+              data-testid="derive"
+              disabled={!canPart && !canEdit}
+              title="Becomes a proposal of its own in place of this one: its checks run again, and it waits for its own verdict"
+              onClick={derive}
+            >
+              {deriveText(edits, review.rejected, hunks)}{' '}
+              <kbd>{showChord(edits > 0 ? 'Mod+s' : 'Mod+Shift+enter')}</kbd>
+            </button>
+            <button
+              type="button"
+              className="button primary verdict-approve"
+              data-testid="approve"
+              data-holding={hold.isHolding || undefined}
+              disabled={arming.kind !== 'armed'}
+              onClick={() => {
+                if (arming.kind === 'armed' && arming.holdMs === 0) approve()
+              }}
+              onPointerDown={(event) => {
+                const isHeld = arming.kind === 'armed' && arming.holdMs > 0
+                if (isHeld && event.button === 0 && isMeant(attention, event.nativeEvent)) approve()
+              }}
+              onPointerLeave={hold.cancel}
+              onKeyDown={(event) => {
+                const isHeld = arming.kind === 'armed' && arming.holdMs > 0
+                if (!isHeld || event.ctrlKey || event.metaKey || (event.key !== 'Enter' && event.key !== ' ')) return
+                event.preventDefault()
+                if (!event.repeat && isMeant(attention, event.nativeEvent)) approve()
+              }}
+            >
+              {approveText(arming, hold.isHolding)} {arming.kind !== 'missing' && <kbd>{showChord('Mod+enter')}</kbd>}
+            </button>
+          </div>
+        </>
       ) : (
         <Closed detail={detail} />
       )}
@@ -130,77 +212,14 @@ export function VerdictBar({ detail, view, filesViewed }: Props) {
   )
 }
 
-function approveText(arming: Arming): string {
+function approveText(arming: Arming, isHolding: boolean): string {
+  if (isHolding) return 'Keep holding…'
   if (arming.kind === 'missing') return `Approve: ${arming.what}`
-  return arming.kind === 'waiting' ? 'Approve in a moment' : 'Approve'
+  if (arming.kind === 'waiting') return 'Approve in a moment'
+  return arming.holdMs > 0 ? 'Hold to approve' : 'Approve'
 }
 
-/** A proposal that takes no verdict says why, and where things stand. */
-function Closed({ detail }: { detail: ProposalDetail }) {
-  const waits = detail.state === 'checking'
-  return (
-    <p className="verdict-row" data-testid="no-verdict">
-      {waits ? (
-        <span className="tone-run">
-          ◐ checking for <Age since={detail.madeAt} />: a verdict is possible when the checks are done
-        </span>
-      ) : (
-        <Standing detail={detail} />
-      )}
-      {detail.reason && (
-        <span className="muted">
-          reason: “<InertText text={detail.reason} />”
-        </span>
-      )}
-      {detail.activation !== null && (
-        <a href={hrefOf({ screen: 'revisions', agent: detail.agent })}>r{detail.activation} in Revisions</a>
-      )}
-    </p>
-  )
-}
-
-/** What was decided, or why nothing can be. */
-function Standing({ detail }: { detail: ProposalDetail }) {
-  if (detail.state === 'approved' || detail.state === 'activating')
-    return <span className="tone-run">◐ Approved: activating at the next step boundary…</span>
-  if (detail.state === 'rejected') return <span className="tone-bad">✗ Rejected</span>
-  if (detail.state === 'probation' || detail.state === 'active')
-    return <span className="tone-ok">✓ Approved: {detail.state === 'active' ? 'active' : 'active, on probation'}</span>
-  return (
-    <>
-      <span className="muted">No verdict: </span>
-      <InertText text={detail.blocked ?? `the proposal is ${detail.state}`} />
-    </>
-  )
-}
-
-interface ArmingProps {
-  detail: ProposalDetail
-  reason: string
-  filesViewed: number
-  hasView: boolean
-  isStale: boolean
-  isSending: boolean
-}
-
-/** Asks again at the moment when only time is missing. */
-function useArming({ detail, ...rest }: ArmingProps): Arming {
-  const attendedSince = useAttention()
-  const [, wake] = useState(0)
-  const arming = arm({
-    ...rest,
-    now: Date.now(),
-    attendedSince,
-    state: detail.state,
-    blocked: detail.blocked,
-    risk: detail.risk,
-    files: detail.files.length,
-  })
-  const untilMs = arming.kind === 'waiting' ? arming.untilMs : null
-  useEffect(() => {
-    if (untilMs === null) return
-    const timer = setTimeout(() => wake((n) => n + 1), untilMs)
-    return () => clearTimeout(timer)
-  }, [untilMs])
-  return arming
+function deriveText(edits: number, rejected: number, hunks: number): string {
+  if (edits > 0) return `Save edit of ${many(edits, 'file')}`
+  return rejected > 0 ? `Approve part: ${hunks - rejected} of ${hunks} hunks` : 'Approve part'
 }
