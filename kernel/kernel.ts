@@ -47,6 +47,7 @@ import { hostStatus, packRows } from './status.ts'
 import { holdLock } from './store/lock.ts'
 import { recordedSuspension, type Suspension } from './suspension.ts'
 import { instructionOf } from './tasks/endpoint-address.ts'
+import { protectedTexts } from './tasks/protected-texts.ts'
 import { createTasks } from './tasks/registry.ts'
 import type { Tasks } from './tasks/tasks.ts'
 import { createToolDesk } from './tools/desk.ts'
@@ -210,6 +211,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     executors: () => executors,
     replays: createReplays({ ...known, instructionOf }),
     intake: { intakePolicy, layPolicy },
+    protectedTexts: protectedTexts({ history, packsRoot: resources.packsRoot }),
     notices,
     probationSteps: config.probationSteps ?? 10,
   })

@@ -3,7 +3,9 @@ import { z } from 'zod'
 import { type BreachLimits, limitsSchema } from '../../wire/operator-review.ts'
 import { boot } from './boot.ts'
 import type { Check } from './check.ts'
+import { claim } from './claim.ts'
 import { contextReplay } from './context-replay.ts'
+import { leakage } from './leakage.ts'
 import { scope } from './scope.ts'
 import { staticCheck } from './static.ts'
 import { tapeReplay } from './tape-replay.ts'
@@ -11,7 +13,7 @@ import { tests } from './tests.ts'
 import { types } from './types.ts'
 
 /** In order of cost. */
-const allChecks: readonly Check[] = [scope, staticCheck, types, boot, tests, contextReplay, tapeReplay]
+const allChecks: readonly Check[] = [scope, staticCheck, claim, leakage, types, boot, tests, contextReplay, tapeReplay]
 
 const defaultLimits: BreachLimits = {
   steps: 10,
