@@ -1,5 +1,5 @@
 import { type Desk, findRunningHost, type RunningHost } from '../host-client.ts'
-import { Ended, exitCode } from './command.ts'
+import { Ended, type ExitCode, exitCode } from './command.ts'
 
 export interface OpenDesk {
   desk: Desk
@@ -46,6 +46,16 @@ export async function openRunningDesk(dataDir: string, whatFor: string): Promise
       `nothing runs on ${dataDir}, so there is nothing to ${whatFor}: "exodesk resume TASK" or "exodesk serve" goes on with it`,
     )
   return attach(dataDir, running)
+}
+
+/** Policy commands never set tasks going: a host opened for one leaves them for the next run. */
+export async function withDesk(dataDir: string, work: (open: OpenDesk) => Promise<ExitCode>): Promise<ExitCode> {
+  const open = await openDesk(dataDir, { proceed: false })
+  try {
+    return await work(open)
+  } finally {
+    await open.close()
+  }
 }
 
 async function attach(dataDir: string, running: RunningHost): Promise<OpenDesk> {

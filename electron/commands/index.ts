@@ -4,12 +4,15 @@ import { key } from './credentials.ts'
 import { doctor } from './doctor.ts'
 import { history, report } from './history.ts'
 import { price } from './price.ts'
-import { approve, proposals, propose, reject, revisions, rollback } from './proposals.ts'
+import { profile } from './profile.ts'
+import { proposals, propose, revisions, rollback } from './proposals.ts'
+import { rules } from './rules.ts'
 import { run } from './run.ts'
 import { leaveSafeMode } from './safe-mode.ts'
 import { serveCommand } from './serve.ts'
 import { snapshots } from './snapshots.ts'
 import { answer, packs, pause, resume, steer, stop, tasks } from './tasks.ts'
+import { approve, defer, reject, returnCommand } from './verdicts.ts'
 import { archive, backup, fork, verify } from './verify.ts'
 
 /** Every command, in the order in which the usage lists them. */
@@ -20,6 +23,10 @@ export const commands: Readonly<Record<string, Command>> = {
   proposals,
   approve,
   reject,
+  return: returnCommand,
+  defer,
+  rules,
+  profile,
   rollback,
   revisions,
   'leave-safe-mode': leaveSafeMode,

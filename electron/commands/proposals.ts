@@ -1,8 +1,8 @@
 import type { ProposalDetail, ProposalSummary } from '../../kernel/wire/operator.ts'
 import { hint } from '../command-name.ts'
 import type { Desk } from '../host-client.ts'
-import { BadArguments, type Command, Ended, type ExitCode, exitCode, missing, parseCommand } from './command.ts'
-import { type OpenDesk, openDesk } from './desk.ts'
+import { BadArguments, type Command, exitCode, missing, parseCommand } from './command.ts'
+import { withDesk } from './desk.ts'
 import { inert, inertLines, say, sayJson, short, table, time } from './text.ts'
 import { readTree } from './tree.ts'
 
@@ -69,49 +69,6 @@ export const proposals: Command = {
       return exitCode.done
     })
   },
-}
-
-export const approve: Command = {
-  synopsis: 'AGENT P-n [--reason TEXT]',
-  summary: 'approve a proposal that is ready: prints what it approves, then the receipt',
-  run: (args) => verdict(args, 'approve'),
-}
-
-export const reject: Command = {
-  synopsis: 'AGENT P-n --reason TEXT',
-  summary: 'reject a proposal; the agent is told the reason',
-  run: (args) => verdict(args, 'reject'),
-}
-
-async function verdict(args: string[], kind: 'approve' | 'reject'): Promise<ExitCode> {
-  const { values, positionals, dataDir, json } = parseCommand(args, { reason: { type: 'string' } }, ['AGENT', 'P-n'])
-  const [agent, proposal] = positionals as [string, string]
-  const reason = values.reason as string | undefined
-  if (kind === 'reject' && (reason ?? '').trim() === '')
-    throw new BadArguments('--reason is missing: it is what the agent learns from')
-  return withDesk(dataDir, async ({ desk }) => {
-    // What is printed is what the nonce binds to: a change in between makes the verdict fail.
-    const { nonce, binding } = await desk.proposals.view({ agent, proposal })
-    const detail = await desk.proposals.get({ agent, proposal })
-    if (detail.revision !== binding.revision)
-      throw new Ended(exitCode.doesNotHold, `${proposal} changed while it was read: look at it again`)
-    if (!json) for (const line of detailLines(detail)) say(line)
-    const receipt =
-      kind === 'approve'
-        ? await desk.proposals.approve({ agent, proposal, nonce, binding, ...(reason === undefined ? {} : { reason }) })
-        : await desk.proposals.reject({ agent, proposal, nonce, binding, reason: reason ?? '' })
-    const after = await settled(desk, agent, proposal)
-    const active = after.active.revision
-    if (json) sayJson({ agent, proposal, ...receipt, state: after.state, after: active })
-    else {
-      say(
-        `${proposal} is ${after.state}${after.reason === null ? '' : `: ${inert(after.reason)}`} (event ${receipt.seq})`,
-      )
-      say(`active before ${receipt.before}`)
-      say(`active after  ${active}${active === receipt.before ? '  (unchanged)' : `  (r${after.active.activation})`}`)
-    }
-    return ['activation-failed', 'stale'].includes(after.state) ? exitCode.doesNotHold : exitCode.done
-  })
 }
 
 export const rollback: Command = {
@@ -182,18 +139,8 @@ export const revisions: Command = {
   },
 }
 
-/** Policy commands never set tasks going: a host opened for one leaves them for the next run. */
-async function withDesk(dataDir: string, work: (open: OpenDesk) => Promise<ExitCode>): Promise<ExitCode> {
-  const open = await openDesk(dataDir, { proceed: false })
-  try {
-    return await work(open)
-  } finally {
-    await open.close()
-  }
-}
-
 /** The proposal once the kernel has nothing more to do with it by itself. */
-async function settled(desk: Desk, agent: string, proposal: string): Promise<ProposalDetail> {
+export async function settled(desk: Desk, agent: string, proposal: string): Promise<ProposalDetail> {
   const stop = new AbortController()
   try {
     const { lastSeq } = await desk.host.status()
@@ -225,7 +172,7 @@ function proposalTable(rows: readonly ProposalSummary[]): string {
 }
 
 /** Measured first; what the agent says is quoted and comes last. */
-function detailLines(detail: ProposalDetail): string[] {
+export function detailLines(detail: ProposalDetail): string[] {
   return [
     `${detail.proposal} of ${detail.agent}: ${detail.state}, risk ${detail.risk ?? 'not known yet'}`,
     ...detail.riskReasons.map((reason) => `  risk: ${inert(reason)}`),
@@ -235,14 +182,42 @@ function detailLines(detail: ProposalDetail): string[] {
     ...detail.problems.map(({ path, problem }) => `  refused: ${inert(path)}: ${inert(problem)}`),
     ...checkLines(detail.checks),
     ...detail.pendingChecks.map((check) => `  check ${check}: not done`),
+    ...(detail.unresolved.length === 0
+      ? []
+      : [`  an approval overrides, each with a reason: ${detail.unresolved.join(', ')}`]),
     ...(detail.blocked === null ? [] : [`  no verdict now: ${inert(detail.blocked)}`]),
+    ...(detail.state !== 'ready' || detail.expiresAt === null ? [] : [`  expires ${time(detail.expiresAt)}`]),
+    ...(detail.deferredUntil === null ? [] : [`  put off until ${time(detail.deferredUntil)}`]),
+    ...lineageLines(detail),
+    ...detail.comments.map(({ path, side, line, text }) => {
+      return `  comment on ${inert(path)}:${line}${side === 'before' ? ' (as it was)' : ''}: ${inert(text)}`
+    }),
+    ...detail.triggers.map(({ seq, kind, text }) => `  evidence: event ${seq} ${kind}: "${inert(text)}"`),
     `  ${detail.by === 'executor' ? 'the agent' : 'the operator'} claims: "${inert(detail.claim)}"`,
     `  why: "${inert(detail.why, 1000)}"`,
   ]
 }
 
+/** What it was made from or into, and what became of the one before it. */
+function lineageLines({ derivedFrom, derivedTo, predecessor, category }: ProposalDetail): string[] {
+  return [
+    ...(derivedFrom === null
+      ? []
+      : [
+          `  made by the operator out of ${derivedFrom.proposal}: ${derivedFrom.agentLines} lines of the agent, ${derivedFrom.operatorLines} of the operator`,
+        ]),
+    ...(derivedTo === null ? [] : [`  the operator made ${derivedTo} out of it`]),
+    ...(category === null ? [] : [`  rejected as ${category}`]),
+    ...(predecessor === null
+      ? []
+      : [
+          `  before it, ${predecessor.proposal} was ${predecessor.state}${predecessor.isSameContent ? ', with the same change' : ''}${predecessor.reason === null ? '' : `: ${inert(predecessor.reason)}`}`,
+        ]),
+  ]
+}
+
 function checkLines(checks: ProposalDetail['checks']): string[] {
-  return checks.map(({ check, verdict: result, summary }) => `  check ${check}: ${result}: ${inert(summary)}`)
+  return checks.map(({ check, verdict, summary }) => `  check ${check}: ${verdict}: ${inert(summary)}`)
 }
 
 function fileLines(files: ProposalSummary['files']): string[] {
