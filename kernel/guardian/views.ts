@@ -34,6 +34,7 @@ export function createViews(core: Core, review: Review) {
       madeAt: one.madeAt,
       madeSeq: one.madeSeq,
       decidedAt: one.decidedAt,
+      deferredUntil: one.deferredUntil,
       reason: one.reason,
       activation: one.activation,
     }

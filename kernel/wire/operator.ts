@@ -190,6 +190,8 @@ export const proposalSummarySchema = z.object({
   decidedAt: z.number().nullable(),
   reason: z.string().nullable(),
   activation: count.nullable(),
+  /** Epoch ms at which it asks for attention again; null or absent: it was not deferred. */
+  deferredUntil: z.number().nullable().optional(),
 })
 export type ProposalSummary = z.infer<typeof proposalSummarySchema>
 
@@ -222,7 +224,7 @@ export const revisionRowSchema = z.object({
   cause: z.enum(['seed', 'proposal', 'rollback', 'last-good']),
   proposal: proposalId.nullable(),
   claim: z.string().nullable(),
-  authorisedBy: z.enum(['seed', 'operator', 'rule', 'flag', 'last-good']),
+  authorisedBy: z.enum(['seed', 'operator', 'rule', 'flag', 'last-good', 'trial']),
   at: z.number(),
   seq: count,
   state: z.enum(['active', 'probation', 'past', 'rolled-back']),

@@ -28,7 +28,7 @@ export function markHunks({ Range }: Monaco, diff: DiffEditor, hunks: readonly H
             range: new Range(from, 1, from + lines - 1, 1),
             options: {
               isWholeLine: true,
-              linesDecorationsClassName: `hunk-mark hunk-${mark ?? 'open'}${isCurrent ? ' hunk-current' : ''}`,
+              marginClassName: `hunk-mark hunk-${mark ?? 'open'}${isCurrent ? ' hunk-current' : ''}`,
             },
           },
         ]
@@ -44,7 +44,7 @@ export function markLines({ Range }: Monaco, editor: SideEditor, lines: readonly
   const collection = editor.createDecorationsCollection(
     lines.map((line) => ({
       range: new Range(line, 1, line, 1),
-      options: { isWholeLine: true, linesDecorationsClassName: 'operator-line', className: 'operator-line-text' },
+      options: { isWholeLine: true, marginClassName: 'operator-line', className: 'operator-line-text' },
     })),
   )
   return () => collection.clear()

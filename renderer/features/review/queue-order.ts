@@ -1,7 +1,7 @@
 import type { ProposalSummary } from '../../../kernel/wire/operator.ts'
 import { rankOf } from './file-order.ts'
 
-export type Queued = ProposalSummary & { deferredUntil?: number | null }
+export type Queued = ProposalSummary
 
 const open = new Set<ProposalSummary['state']>(['checking', 'ready', 'approved', 'activating', 'probation'])
 

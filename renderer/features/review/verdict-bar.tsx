@@ -141,9 +141,10 @@ export function VerdictBar({ detail, view, review }: Props) {
               className="button danger"
               data-testid="reject"
               disabled={barred !== null || !hasReason}
+              title={hasReason ? 'It is turned down, and the agent is told why' : 'Write a reason first'}
               onClick={() => withReason('reject')}
             >
-              {hasReason ? 'Reject' : 'Reject: write a reason first'} <kbd>{showChord('Mod+Shift+x')}</kbd>
+              Reject <kbd>{showChord('Mod+Shift+x')}</kbd>
             </button>
             <button
               type="button"
@@ -186,6 +187,7 @@ export function VerdictBar({ detail, view, review }: Props) {
               data-testid="approve"
               data-holding={hold.isHolding || undefined}
               disabled={arming.kind !== 'armed'}
+              title={approveText(arming, hold.isHolding)}
               onClick={() => {
                 if (arming.kind === 'armed' && arming.holdMs === 0) approve()
               }}
@@ -220,6 +222,6 @@ function approveText(arming: Arming, isHolding: boolean): string {
 }
 
 function deriveText(edits: number, rejected: number, hunks: number): string {
-  if (edits > 0) return `Save edit of ${many(edits, 'file')}`
-  return rejected > 0 ? `Approve part: ${hunks - rejected} of ${hunks} hunks` : 'Approve part'
+  if (edits > 0) return `Save edit: ${many(edits, 'file')}`
+  return rejected > 0 ? `Approve ${hunks - rejected} of ${hunks} hunks` : 'Approve part'
 }
