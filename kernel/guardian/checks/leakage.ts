@@ -53,7 +53,7 @@ const words: Record<Leak['kind'], string> = {
 }
 
 /** Pure. */
-export function leaksIn(
+function leaksIn(
   { base, files, checks }: Pick<Candidate, 'base' | 'files' | 'checks'>,
   texts: readonly ProtectedText[],
 ): Leak[] {

@@ -64,7 +64,7 @@ const valueNodes = new Set([
   'TSExternalModuleReference',
 ])
 
-export function childrenOf(node: Node): Node[] {
+function childrenOf(node: Node): Node[] {
   const children: Node[] = []
   for (const key of visitorKeys[node.type] ?? []) {
     const value = node[key]
