@@ -131,6 +131,17 @@ describe('flags', () => {
     [['run'], 'PACK is missing'],
     [['reject', 'a', 'P-1'], '--reason is missing: it is what the agent learns from'],
     [['reject', 'a', 'P-1', '--reason', ' '], '--reason is missing: it is what the agent learns from'],
+    [['return', 'a', 'P-1'], '--reason is missing: it says what to change'],
+    [['return', 'a', 'P-1', '--reason', 'x', '--comment', 'x'], '--comment takes PATH:LINE=TEXT, not "x"'],
+    [['approve', 'a', 'P-1', '--override', 'boot'], '--override takes CHECK=REASON, not "boot"'],
+    [['reject', 'a', 'P-1', '--reason', 'x', '--category', 'bad'], '--category is one of wrong-idea, unsafe'],
+    [['defer', 'a', 'P-1', '--until', 'soon'], '--until takes a time such as 2030-01-31T18:00Z, not "soon"'],
+    [['quarantine', 'shell'], '--reason is missing: the agent reads it'],
+    [['quarantine'], 'TOOL is missing'],
+    [['rules', 'forget'], 'there are rules, rules preview, rules add and rules revoke, not "forget"'],
+    [['rules', 'revoke', 'R-1'], '--reason is missing: why it is revoked'],
+    [['profile', 'set'], '--reason is missing: who reads history wants to know why'],
+    [['profile', 'set', '--reason', 'x', '--check', 'boot.gates=maybe'], '--check takes CHECK.gates=yes|no'],
     [['frobnicate'], 'There is no command "frobnicate"'],
   ])('%j are wrong, with what to write instead and exit code 2', async (args, why) => {
     const { code, stdout, stderr } = await said(exodesk(...args))

@@ -130,6 +130,7 @@ export function createRules(core: Core) {
         const found = ledger.rules.find((one) => one.rule === rule)
         if (found === undefined) throw new KernelError('not-found', `there is no rule ${rule}`)
         if (found.isRevoked) throw new KernelError('conflict', `${rule} is revoked already`)
+        failpoint('rule:before-revoked')
         const [event] = await history.append([
           draft('rule.changed', { rule, change: 'revoked', body: { reason } }, { actor: 'operator' }),
         ])
