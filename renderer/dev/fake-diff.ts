@@ -22,12 +22,18 @@ export function hunksOf(
   const paths = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()
   return paths
     .filter((path) => before[path] !== after[path])
-    .map((path) => ({
-      path,
-      change: before[path] === undefined ? 'added' : after[path] === undefined ? 'removed' : 'changed',
-      isCompared: true,
-      hunks: structuredPatch(path, path, before[path] ?? '', after[path] ?? '', '', '', { context: 0 }).hunks.map(
-        (hunk, n) => ({
+    .map((path) => {
+      const cut = structuredPatch(path, path, before[path] ?? '', after[path] ?? '', '', '', {
+        context: 0,
+        timeout: 200,
+      })
+      const [old, fresh] = [linesOf(before[path]), linesOf(after[path])]
+      const whole = { oldStart: Math.min(1, old), oldLines: old, newStart: Math.min(1, fresh), newLines: fresh }
+      return {
+        path,
+        change: before[path] === undefined ? 'added' : after[path] === undefined ? 'removed' : 'changed',
+        isCompared: cut !== undefined,
+        hunks: (cut?.hunks ?? [whole]).map((hunk, n) => ({
           id: `${path}#${n}`,
           beforeLine: hunk.oldStart,
           beforeLines: hunk.oldLines,
@@ -35,9 +41,13 @@ export function hunksOf(
           afterLines: hunk.newLines,
           risk: riskOf(path),
           reasons: riskOf(path) === 'HIGH' ? ['tries again after a failure'] : [],
-        }),
-      ),
-    }))
+        })),
+      }
+    })
+}
+
+function linesOf(text: string | undefined): number {
+  return text === undefined ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
 }
 
 export function compareTrees(before: Tree, after: Tree) {

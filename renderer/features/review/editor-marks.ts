@@ -65,7 +65,7 @@ export function showComments(diff: DiffEditor, comments: readonly Comment[]): ()
         domNode.textContent = text
         const heightInLines = text
           .split('\n')
-          .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 1)
+          .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0.25)
         ids.push(zones.addZone({ afterLineNumber: comment.line, heightInLines, domNode }))
       }
     })

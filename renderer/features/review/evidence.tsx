@@ -27,7 +27,7 @@ export function Evidence({ detail, review, isOpen }: Props) {
   return (
     <aside className="review-evidence" aria-label="Evidence">
       <section className="measured" data-testid="measured">
-        <details className="accordion" open>
+        <details className="accordion" open={!isNarrow()}>
           <summary>
             <h2>Measured by kernel</h2>
             <Tally detail={detail} />
@@ -72,6 +72,11 @@ export function Evidence({ detail, review, isOpen }: Props) {
       <Claimed detail={detail} isOpen={isOpen} />
     </aside>
   )
+}
+
+/** In one column the diff comes first to the eye: there this is folded, with its tally. */
+function isNarrow(): boolean {
+  return window.matchMedia('(max-width: 1100px)').matches
 }
 
 function Tally({ detail }: { detail: ProposalDetail }) {
