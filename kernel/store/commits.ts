@@ -7,6 +7,11 @@ import { createRequests } from './requests.ts'
 import { createRollups } from './rollups.ts'
 import { type Connection, explain, type Fault, faultOf, sqliteCode } from './sqlite.ts'
 
+interface Op {
+  id: number
+  op: WriteOp
+}
+
 /**
  * Applies operations in groups: one commit for all of a group, each operation whole or not at all. One that is refused
  * leaves no trace and does not disturb the others; where the commit itself fails, all of the group fail and nothing is added.
@@ -101,8 +106,8 @@ export function createCommits(db: Connection) {
     }
   }
 
-  /** One operation within the group's transaction; throws only what ends the whole group. */
-  function attempt(id: number, op: WriteOp): Outcome {
+  /** One operation within the group's transaction, undone alone where it is refused; throws only what ends the whole group. */
+  function attempt({ id, op }: Op): Outcome {
     const before = head
     savepoint.run()
     try {
@@ -119,6 +124,29 @@ export function createCommits(db: Connection) {
     }
   }
 
+  /**
+   * All of the group without savepoints, which would keep a copy of every page that they touch. As soon as one is refused,
+   * everything is undone and null returned: then each has to be attempted by itself.
+   */
+  function attemptAll(group: readonly Op[]): Outcome[] | null {
+    const before = head
+    begin.run()
+    try {
+      return group.map(({ id, op }) => ({ id, ok: true, value: apply(op) }))
+    } catch (error) {
+      if (!isOwnFault(error)) throw error
+      db.exec('ROLLBACK')
+      head = before
+      forget()
+      return null
+    }
+  }
+
+  function attemptEach(group: readonly Op[]): Outcome[] {
+    begin.run()
+    return group.map(attempt)
+  }
+
   function forget(): void {
     rollups.reset()
     requests.reset()
@@ -128,11 +156,10 @@ export function createCommits(db: Connection) {
     head: (): Head | null => head,
 
     /** `fault`: why none of the group could be written, where that is not their own. */
-    run(group: readonly { id: number; op: WriteOp }[]): { outcomes: Outcome[]; fault: Fault | null } {
+    run(group: readonly Op[]): { outcomes: Outcome[]; fault: Fault | null } {
       const before = head
       try {
-        begin.run()
-        const outcomes = group.map(({ id, op }) => attempt(id, op))
+        const outcomes = attemptAll(group) ?? attemptEach(group)
         failpoint('append:before-commit')
         commit.run()
         failpoint('append:after-commit')
