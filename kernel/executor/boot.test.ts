@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { TreeFile } from '../sandbox/sandbox.ts'
+import { profiles } from '../sandbox/profiles.ts'
+import type { BoxSpec, TreeFile } from '../sandbox/sandbox.ts'
 import { openTestExecutors, type TestExecutors, testModel } from '../testing/executors.ts'
 import { draft } from '../wire/events.ts'
 
@@ -29,6 +30,22 @@ describe('the boot check', () => {
     expect(report.firstRequest?.instructionsTokens).toBeGreaterThan(100)
     expect(report.firstRequest?.toolsTokens).toBeGreaterThan(100)
     expect(await test.kinds()).toEqual([])
+  })
+
+  it('starts a tree in the very box that production has: the same places, limits, command and environment', async () => {
+    test = await openTestExecutors()
+    const specs: BoxSpec[] = []
+    const { start } = test.provider
+    test.provider.start = (spec) => {
+      specs.push(spec)
+      return start(spec)
+    }
+    await bootOf('worker')
+    await (await test.start('worker')).stop('seen')
+    const [boot, production] = specs.map(({ label: _, profile: __, ...spec }) => spec)
+    expect(boot).toEqual(production)
+    expect(specs.map(({ profile }) => profile)).toEqual(['boot', 'executor'])
+    expect(profiles.boot).toEqual({ ...profiles.executor, name: 'boot' })
   })
 
   it('lets a policy run its tool against canned answers', async () => {

@@ -52,7 +52,7 @@ export async function bootCheck(
   let struck: string | null = null
   const process = await ExecutorProcess.start({
     provider: parts.provider,
-    profile: 'check',
+    profile: 'boot',
     label,
     folder,
     clock,

@@ -13,6 +13,7 @@ import type {
   TurnRunParams,
 } from '../wire/executor.ts'
 import type { ContextReplay, TapeReplay } from '../wire/operator-replay.ts'
+import type { Continued } from './continued.ts'
 
 /** One executor process to be started: which tree, for whom, and what it may touch. */
 export interface GenerationSpec {
@@ -66,6 +67,10 @@ export interface TaskContext {
   nextStep(): Promise<number>
   /** A model call could not be sent, for a reason that only the operator can mend: no key, no price. */
   refused(reason: string): void
+  /** Of a fork: the task that this one goes on from, under whose name the executor knows both. */
+  continues?: Continued
+  /** All that the step before brought is in history, and the next request is not sent before this resolves. */
+  safePoint?(): Promise<void>
   /** A budget that this task shares with others has no room for its next call: it waits for room. */
   waitsForBudget(reason: string): void
 }
@@ -139,7 +144,7 @@ export interface Executors {
    * @throws KernelError `unavailable` (no box; handshake failed: details { stage, exitCode, stderr }).
    */
   start(spec: GenerationSpec): Promise<Generation>
-  /** Boot check: starts an unapproved tree in a check box, shakes hands, runs one synthetic turn against scripted answers. Touches nothing. */
+  /** Boot check: starts an unapproved tree in a box like an executor's, shakes hands, runs one synthetic turn against scripted answers. Touches nothing. */
   boot(revision: string, agent: string): Promise<BootReport>
   /** Bytes and lines on the wire must stay within these. */
   close(): Promise<void>

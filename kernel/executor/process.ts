@@ -14,7 +14,7 @@ const lastWordsMs = 500
 
 export interface ProcessOptions {
   provider: SandboxProvider
-  profile: 'executor' | 'check'
+  profile: 'executor' | 'boot'
   label: string
   /** The materialised revision, on the host. */
   folder: string

@@ -58,6 +58,7 @@ const workspace = { 'write /task': 'writable', 'write /home/agent': 'writable', 
 /** The golden values: each profile's box must show exactly these. */
 const goldenProbes: Readonly<Record<ProfileName, Readonly<Record<string, string>>>> = {
   executor: { ...everywhere, 'write /tmp': 'writable', 'write /revision': 'denied' },
+  boot: { ...everywhere, 'write /tmp': 'writable', 'write /revision': 'denied' },
   check: { ...everywhere, 'write /tmp': 'writable', 'write /revision': 'denied', 'write /policy': 'denied' },
   task: {
     ...everywhere,

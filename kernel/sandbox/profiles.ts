@@ -47,18 +47,22 @@ const workLimits: BoxLimits = {
   cpuSeconds: null,
 }
 
+const executor: Profile = {
+  name: 'executor',
+  places: [{ role: 'revision', at: '/revision', writable: false }],
+  cwd: '/revision',
+  home: '/tmp',
+  path: systemPath,
+  shell: false,
+  checker: false,
+  tmpBytes: 64 * MiB,
+  limits: { memoryBytes: 512 * MiB, pids: 64, nofile: 256, fileBytes: 64 * MiB, cpuSeconds: null },
+}
+
 export const profiles: Readonly<Record<ProfileName, Profile>> = {
-  executor: {
-    name: 'executor',
-    places: [{ role: 'revision', at: '/revision', writable: false }],
-    cwd: '/revision',
-    home: '/tmp',
-    path: systemPath,
-    shell: false,
-    checker: false,
-    tmpBytes: 64 * MiB,
-    limits: { memoryBytes: 512 * MiB, pids: 64, nofile: 256, fileBytes: 64 * MiB, cpuSeconds: null },
-  },
+  executor,
+  /** For unapproved trees, in boot checks and replays: what an executor has, and not a byte more. */
+  boot: { ...executor, name: 'boot' },
   check: {
     name: 'check',
     places: [

@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream'
  * Boxes: isolated process trees, each of one profile. A profile is one constant configuration; a caller names the profile
  * and the few folders below `DATA/boxes/` that the profile has places for, and can ask for nothing else.
  */
-export type ProfileName = 'executor' | 'check' | 'task' | 'world' | 'verifier'
+export type ProfileName = 'executor' | 'boot' | 'check' | 'task' | 'world' | 'verifier'
 
 /** Folders a profile mounts, by role. Host paths, which must lie below `boxesDir` (or be a kernel resource). Absent roles are not mounted. */
 export interface BoxMounts {

@@ -23,7 +23,8 @@ export function prefixOf(earlier: CapturedRequest, later: CapturedRequest, count
     const [before, after] = [earlier.items[index], later.items[index]]
     if (before === undefined || after === undefined) break
     if (before.hash !== after.hash || before.kind !== after.kind) {
-      const shared = before.kind === after.kind ? counter.count(commonHead(before.json, after.json)) : 0
+      const shared =
+        before.kind === after.kind ? counter.count(commonHead(before.json, after.json).replace(/^"/, '')) : 0
       return { tokens: tokens + Math.min(shared, after.tokens), breaks: { kind: before.kind, index } }
     }
     tokens += after.tokens

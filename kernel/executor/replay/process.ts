@@ -13,7 +13,7 @@ export interface TurnFault {
 
 const shownWords = 400
 
-/** A policy in a check box, whose turns are run one after the other, each with answers of its own. */
+/** A policy in a box as a boot check has it, whose turns are run one after the other, each with answers of its own. */
 export class ReplayProcess {
   readonly #parts: ReplayParts
   readonly #part: Part
@@ -83,7 +83,7 @@ export class ReplayProcess {
     const folder = await revisions.materialise(revision)
     this.#struck = null
     const process = await ExecutorProcess.start({
-      ...{ provider, profile: 'check', label: this.#label, folder, clock },
+      ...{ provider, profile: 'boot', label: this.#label, folder, clock },
       channel: {
         methods: this.#delegating(methods),
         onStruck: (problem) => {

@@ -80,6 +80,10 @@ export const goldenHostConfig: Readonly<Record<string, Record<string, unknown>>>
     ...{ ...small, fileBytes: 64 * MiB, more: { ...fixed, ...tmp(64 * MiB) } },
     mounts: ['BOXES/revision /revision ro'],
   }),
+  boot: golden({
+    ...{ ...small, fileBytes: 64 * MiB, more: { ...fixed, ...tmp(64 * MiB) } },
+    mounts: ['BOXES/revision /revision ro'],
+  }),
   check: golden({
     ...{ memory: 2 * GiB, pids: 128, nofile: 1024, fileBytes: 64 * MiB, cpus: 2, tmpBytes: 128 * MiB, cpuSeconds: 300 },
     more: { ...fixed, ...tmp(128 * MiB) },

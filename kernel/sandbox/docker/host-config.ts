@@ -32,7 +32,7 @@ export interface EngineFacts {
 }
 
 /** Processors a profile may use; fewer where the machine has fewer. */
-const cpus: Readonly<Record<ProfileName, number>> = { executor: 1, check: 2, task: 2, world: 1, verifier: 2 }
+const cpus: Readonly<Record<ProfileName, number>> = { executor: 1, boot: 1, check: 2, task: 2, world: 1, verifier: 2 }
 /** What is installed in the image lies in its root: these two change it, the others never. */
 const writableRoot: readonly ProfileName[] = ['task', 'verifier']
 

@@ -20,7 +20,7 @@ describe.skipIf(socketPath === undefined)('every container of', () => {
     return under.engine.getContainer(found?.Id ?? 'none').inspect()
   }
 
-  it.each(['executor', 'check', 'world', 'verifier', 'task'] as const)(
+  it.each(['executor', 'boot', 'check', 'world', 'verifier', 'task'] as const)(
     '[C13] profile %s is its constant to the letter, whatever its caller says',
     async (name: ProfileName) => {
       const mounts: BoxMounts = {}
