@@ -12,6 +12,7 @@ import { leaveSafeMode } from './safe-mode.ts'
 import { serveCommand } from './serve.ts'
 import { snapshots } from './snapshots.ts'
 import { answer, packs, pause, resume, steer, stop, tasks } from './tasks.ts'
+import { quarantine, releaseTool, tools } from './tools.ts'
 import { approve, defer, reject, returnCommand } from './verdicts.ts'
 import { archive, backup, fork, verify } from './verify.ts'
 
@@ -29,6 +30,9 @@ export const commands: Readonly<Record<string, Command>> = {
   profile,
   rollback,
   revisions,
+  tools,
+  quarantine,
+  'release-tool': releaseTool,
   'leave-safe-mode': leaveSafeMode,
   tasks,
   pause,

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { ArtifactRow, ArtifactVersionRow } from '../../../kernel/wire/operator-tools.ts'
 import { InertText } from '../../components/inert-text.tsx'
 import { ScrollText } from '../../components/scroll-text.tsx'
@@ -37,6 +37,9 @@ export function Artifacts({ agent }: { agent: string }) {
 function Table({ agent, rows }: { agent: string; rows: ArtifactRow[] }) {
   const [open, setOpen] = useState<string | null>(null)
   const marked = useListKeys(rows.length, (index) => setOpen(rows[index]?.name ?? null))
+  useEffect(() => {
+    if (marked >= 0) document.querySelector<HTMLElement>('tr[data-selected] .tools-name')?.focus()
+  }, [marked])
   return (
     <div className="tools-body" data-open={open !== null || undefined}>
       <section className="panel tools-list" aria-label="Artifacts">

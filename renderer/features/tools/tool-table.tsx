@@ -1,4 +1,4 @@
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { ToolRow } from '../../../kernel/wire/operator-tools.ts'
 import { InertText } from '../../components/inert-text.tsx'
 import { TimeAgo } from '../../components/time.tsx'
@@ -28,6 +28,10 @@ export function ToolTable({ agent, rows, open }: Props) {
   const shown = shownRows(rows, { view, words, order, now })
   const show = (tool: string | null) => go({ screen: 'tools', agent, tool })
   const marked = useListKeys(shown.length, (index) => show(shown[index]?.tool ?? null))
+  // The mark takes the focus along: Enter then opens what is marked, whatever had it before.
+  useEffect(() => {
+    if (marked >= 0) document.querySelector<HTMLElement>('tr[data-selected] .tools-name')?.focus()
+  }, [marked])
   useKeys({ '/': () => filter.current?.focus() })
   const opened = rows.find(({ tool }) => tool === open) ?? null
   const sortBy = (by: ColumnKey) =>
@@ -75,7 +79,7 @@ export function ToolTable({ agent, rows, open }: Props) {
                 <th className="tools-roomy">Reach</th>
                 {head('since', 'Since', 'tools-roomy')}
                 <th className="tools-wide">By</th>
-                {head('week', '7 d', 'figure')}
+                {head('week', '7 d', 'figure tools-roomy')}
                 {head('ok', 'OK', 'figure')}
                 {head('median', 'Median', 'figure tools-wide')}
                 {head('cost', 'Cost', 'figure tools-wide')}
@@ -150,7 +154,7 @@ function Row({
         {row.introduced?.proposal && <span className="muted"> {row.introduced.proposal}</span>}
       </td>
       <td className="tools-wide">{row.introduced ? authorityOf(row.introduced.by) : '—'}</td>
-      <td className="figure">{whole(row.callsLast7Days)}</td>
+      <td className="figure tools-roomy">{whole(row.callsLast7Days)}</td>
       <td className="figure">
         <span className={failed !== null && failed >= 0.1 ? 'tone-bad' : undefined}>
           {failed === null ? '—' : share(1 - failed)}
