@@ -52,6 +52,8 @@ import { createTasks } from './tasks/registry.ts'
 import type { Tasks } from './tasks/tasks.ts'
 import { createToolDesk } from './tools/desk.ts'
 import { createQuarantine } from './tools/quarantine.ts'
+import { createTrials } from './trials/engine.ts'
+import type { Trials } from './trials/trials.ts'
 import { draft, type EventData } from './wire/events.ts'
 import type { HostStatus } from './wire/operator.ts'
 
@@ -99,6 +101,7 @@ export interface Kernel {
   readonly operator: OperatorRouter
   readonly history: History
   readonly tasks: Tasks
+  readonly trials: Trials
   status(): Promise<HostStatus>
   /** The text with every key that the kernel knows masked: for whatever a host writes to a screen or a file. */
   redact(text: string): string
@@ -254,6 +257,8 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     },
   })
   opened.push(() => tasks.close())
+  const trials = await createTrials({ history, guardian, tasks, gateway })
+  opened.push(() => trials.close())
 
   let recovered: HostStatus['recovered'] = null
   let verified = await verifyQuickly()
@@ -291,7 +296,9 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     const boxesReaped = report.available ? await provider.reap() : 0
     const work = await tasks.recover()
     const policy = await guardian.recover()
-    const closed = work.openCallsClosed + work.turnsInterrupted + policy.activationsResolved + policy.checksRestarted
+    const trialsClosed = await trials.recover()
+    const closed =
+      work.openCallsClosed + work.turnsInterrupted + policy.activationsResolved + policy.checksRestarted + trialsClosed
     // After an orderly end nothing is recovered: what was not over goes on, and that shows in the task itself.
     if (closed + boxesReaped === 0) return null
     const goingOn = (config.proceed ?? true) ? work.tasks.filter((task) => !work.resting.includes(task)) : []
@@ -302,6 +309,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
       work.reservationsCharged > 0 && `${count(work.reservationsCharged, 'model call')} charged as reserved`,
       policy.activationsResolved > 0 && `${count(policy.activationsResolved, 'activation')} resolved`,
       policy.checksRestarted > 0 && `${count(policy.checksRestarted, 'check')} started again`,
+      trialsClosed > 0 && `${count(trialsClosed, 'trial')} closed as failed`,
       boxesReaped > 0 && `${count(boxesReaped, 'box', 'boxes')} left behind ended`,
     ].filter((part) => part !== false)
     const summary = `Recovered ${history.head()?.seq ?? 0} events: ${parts.join('; ')}.`
@@ -369,6 +377,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
       if ((await guardian.active(agent)) === null) await guardian.createAgent(agent, await readSeed(resources.seed))
     },
     historyDesk: createHistoryDesk({ history, verified: keepVerified }),
+    trials,
     toolDesk: createToolDesk({ history, revisions, quarantine, tokens: counter, clock }),
     artifactDesk: createArtifactDesk({ history, artifacts }),
     reviewerHealth: (days) => reviewerHealth(history, clock, days),
@@ -378,6 +387,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     operator,
     history,
     tasks,
+    trials,
     status,
     redact: masks.redact,
     power: suspension,

@@ -1,8 +1,9 @@
 import { KernelError } from '../errors.ts'
 import type { History } from '../history/history.ts'
-import type { EventKind } from '../wire/events.ts'
+import type { Event, EventKind } from '../wire/events.ts'
 import { bootCheck } from './boot.ts'
 import { OpenCalls } from './calls.ts'
+import { continuedHistory } from './continued.ts'
 import type { Executors, Generation, GenerationSpec } from './executor.ts'
 import { ExecutorGeneration } from './generation.ts'
 import { References } from './references.ts'
@@ -35,15 +36,15 @@ export function createExecutors(options: Omit<ExecutorParts, 'timings'> & { timi
     return lastGeneration
   }
 
-  function takeMemory(agent: string, task: string): TaskMemory {
+  function takeMemory({ history }: ExecutorParts, agent: string, task: string): TaskMemory {
     const held = memories.get(task)
     if (held) {
       held.users += 1
       return held.memory
     }
     const memory: TaskMemory = {
-      calls: new OpenCalls(parts.history, parts.clock, agent),
-      references: new References(parts.history, agent, task),
+      calls: new OpenCalls(history, parts.clock, agent),
+      references: new References(history, agent, task),
       storedBytes: storedBytes.get(task) ?? 0,
       sentItems: new Set(),
     }
@@ -62,13 +63,15 @@ export function createExecutors(options: Omit<ExecutorParts, 'timings'> & { timi
 
   async function start(spec: GenerationSpec): Promise<Generation> {
     if (isClosed) throw new KernelError('unavailable', 'the kernel is closing')
-    await requireAuthorised(parts.history, spec.agent, spec.revision)
+    await requireAuthorised(parts.history, spec)
     const number = await nextGeneration()
-    const { task } = spec.task
-    const memory = takeMemory(spec.agent, task)
+    const { task, continues } = spec.task
+    const known =
+      continues === undefined ? parts : { ...parts, history: continuedHistory(parts.history, task, continues) }
+    const memory = takeMemory(known, spec.agent, task)
     try {
       const label = labelOf('executor', spec.agent, `g${number}`)
-      const generation = await ExecutorGeneration.start({ parts, spec, generation: number, memory, label })
+      const generation = await ExecutorGeneration.start({ parts: known, spec, generation: number, memory, label })
       live.add(generation)
       void generation.ended.then(() => {
         live.delete(generation)
@@ -92,15 +95,22 @@ export function createExecutors(options: Omit<ExecutorParts, 'timings'> & { timi
   }
 }
 
-/** No tree starts outside a check box before the event that authorises exactly its hash, for this agent. */
-async function requireAuthorised(history: History, agent: string, revision: string): Promise<void> {
+/**
+ * No tree starts outside a check box before the event that authorises exactly its hash, for this agent. One for a trial
+ * is good for that trial's own fork, and for nothing else.
+ */
+async function requireAuthorised(history: History, { agent, revision, run }: GenerationSpec): Promise<void> {
+  const isGood = (event: Event): boolean =>
+    event.kind === 'revision.authorised' &&
+    event.data.revision === revision &&
+    (event.data.by !== 'trial' || (run === 'trial' && event.agent === agent))
   let before: number | null | undefined
   while (before !== null) {
     const page = await history.read(
       { agent },
       { kinds: ['revision.authorised'], order: 'desc', limit: 1000, ...(before === undefined ? {} : { before }) },
     )
-    if (page.events.some((event) => event.kind === 'revision.authorised' && event.data.revision === revision)) return
+    if (page.events.some(isGood)) return
     before = page.next
   }
   throw new KernelError('forbidden', `revision ${revision.slice(0, 12)} has never been authorised for ${agent}`)

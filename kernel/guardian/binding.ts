@@ -76,23 +76,35 @@ export function createBindings(core: Core) {
       return { nonce, binding, issuedAt: clock.now() }
     },
 
+    /** As `spend`, but the nonce stays good. @throws KernelError `conflict`. */
+    requireShown(input: Omit<VerdictInput, 'reason'>): void {
+      shown(input)
+    },
+
     /** Takes the nonce, and gives what it was good for. Called under the agent's lock. @throws KernelError `conflict`. */
     spend(input: VerdictInput): Spent {
-      const view = views.get(input.nonce)
-      views.delete(input.nonce)
-      if (view === undefined) throw lookAgain('this view has been used or was never opened here')
-      if (view.agent !== input.agent || view.proposal !== input.proposal)
-        throw lookAgain(`this view was opened for ${view.proposal} of ${view.agent}`)
-      const one = ledger.proposal(input.agent, input.proposal)
-      if (one.state !== 'ready') throw lookAgain(`${one.proposal} is ${one.state}`)
-      const now = bindingOf(input.agent, one)
-      for (const part of ['revision', 'base', 'checks', 'profile'] as const) {
-        if (input.binding[part] !== view.binding[part])
-          throw lookAgain(`the verdict is for another ${part} than the view showed`)
-        if (input.binding[part] !== now[part]) throw lookAgain(`the ${part} is not what the view showed any more`)
+      try {
+        return shown(input)
+      } finally {
+        views.delete(input.nonce)
       }
-      return { one, binding: now, viewedMs: Math.max(0, Math.round(clock.monotonic() - view.openedAt)) }
     },
+  }
+
+  function shown(input: Omit<VerdictInput, 'reason'>): Spent {
+    const view = views.get(input.nonce)
+    if (view === undefined) throw lookAgain('this view has been used or was never opened here')
+    if (view.agent !== input.agent || view.proposal !== input.proposal)
+      throw lookAgain(`this view was opened for ${view.proposal} of ${view.agent}`)
+    const one = ledger.proposal(input.agent, input.proposal)
+    if (one.state !== 'ready') throw lookAgain(`${one.proposal} is ${one.state}`)
+    const now = bindingOf(input.agent, one)
+    for (const part of ['revision', 'base', 'checks', 'profile'] as const) {
+      if (input.binding[part] !== view.binding[part])
+        throw lookAgain(`the verdict is for another ${part} than the view showed`)
+      if (input.binding[part] !== now[part]) throw lookAgain(`the ${part} is not what the view showed any more`)
+    }
+    return { one, binding: now, viewedMs: Math.max(0, Math.round(clock.monotonic() - view.openedAt)) }
   }
 }
 

@@ -2,6 +2,7 @@ import { KernelError } from '../errors.ts'
 import { draft, type Event } from '../wire/events.ts'
 import type { Core } from './core.ts'
 import type { ActiveRevision } from './guardian.ts'
+import { requireOrdinary } from './trial.ts'
 
 /** @see Guardian.fork */
 export async function fork(
@@ -12,7 +13,7 @@ export async function fork(
   core.requireOpen()
   const { ledger } = core
   const { history } = core.parts
-  ledger.state(parent.agent)
+  requireOrdinary(ledger.state(parent.agent))
   if (ledger.find(name) !== undefined) throw new KernelError('conflict', `there is an agent ${name} already`)
   const at = await history.get({ agent: parent.agent }, parent.seq)
   // Another agent's event is answered as one that is not there.

@@ -12,6 +12,7 @@ import type {
   RuleDraft,
   RulePreview,
 } from '../wire/operator-review.ts'
+import type { TrialArm } from '../wire/trials.ts'
 
 export interface ActiveRevision {
   revision: string
@@ -68,6 +69,21 @@ export interface VerdictReceipt {
   after: string
 }
 
+/** A trial is asked for from a view, as a verdict is. */
+export type TrialInput = Omit<VerdictInput, 'reason'>
+/** What its arms run. */
+export interface TrialSubject {
+  before: string
+  after: string
+}
+export interface TrialForks {
+  trial: string
+  proposal: string
+  parent: { agent: string; seq: number }
+  names: Record<TrialArm, string>
+  revisions: Record<TrialArm, string>
+}
+
 /**
  * Decides which edit takes effect. Its state is rebuilt from history alone: there is no second copy of the truth.
  * The active revision changes only here, and an authorisation event for the exact hash precedes every start.
@@ -82,6 +98,14 @@ export interface Guardian extends PolicyService {
    * (that revision was never authorised).
    */
   fork(parent: { agent: string; seq: number }, name: string): Promise<ActiveRevision & { seq: number }>
+  readonly trial: {
+    /** Decides nothing: the view's nonce stays good. @throws KernelError `conflict` (as `approve`; neither ready nor checking). */
+    subject(input: TrialInput): TrialSubject
+    /** The forks of both arms, which run their trial and nothing else, ever. @throws KernelError `conflict`, `not-found`. */
+    fork(forks: TrialForks): Promise<void>
+    /** The trial that this agent is an arm of; null: it is an ordinary agent, or there is none of the name. */
+    of(agent: string): string | null
+  }
   active(agent: string): Promise<ActiveRevision | null>
   /** Called by the run loop for as long as a task of the agent runs. Returns its undoing. */
   attach(agent: string, target: ActivationTarget): () => void

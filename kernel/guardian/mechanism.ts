@@ -17,6 +17,7 @@ import { createReview } from './review.ts'
 import { createRollback } from './rollback.ts'
 import { createRules } from './rules.ts'
 import { createViews } from './views.ts'
+import { createTrialGate, requireOrdinary } from './trial.ts'
 import { createWorkingCopies } from './working-copy.ts'
 
 export type { GuardianParts } from './core.ts'
@@ -117,6 +118,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
       const other = core.targets.get(agent)
       if (other !== undefined) throw new KernelError('conflict', `agent ${agent} runs ${other.task} already`)
       core.targets.set(agent, target)
+    trial: { ...createTrialGate(core, bindings), of: (agent) => ledger.find(agent)?.trial ?? null },
       core.background(agent, async () => {
         if (!(await review.takeUp(agent))) await review.approveByItself(agent)
       })
@@ -149,6 +151,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
     list: async (filter) => views.list(filter),
     get: (agent, proposal) => views.get(agent, proposal),
     file: (agent, proposal, path) => views.file(agent, proposal, path),
+      requireOrdinary(ledger.state(agent))
     profile: () => profile.get(),
     async setProfile(change) {
       await ensureProfile()

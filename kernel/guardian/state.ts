@@ -107,6 +107,8 @@ export interface AgentState {
 
 /** What the state follows from. `model.called` moves it too, while a probation lasts. */
 export const policyKinds = [
+  /** The trial that it is an arm of: no proposal, no task and no fork is ever made of it. */
+  trial: string | null
   'agent.created',
   'agent.forked',
   'task.created',
@@ -132,7 +134,8 @@ export const policyKinds = [
 ] as const satisfies readonly EventKind[]
 
 export function newAgent(agent: string): AgentState {
-  return { agent, tasks: [], proposals: [], looks: [], activations: [], safeMode: null, authorised: new Map() }
+  const none = { tasks: [], proposals: [], looks: [], activations: [] }
+  return { agent, ...none, safeMode: null, authorised: new Map(), trial: null }
 }
 
 const waits: readonly ProposalState[] = ['checking', 'ready']
@@ -163,6 +166,8 @@ export function advance(state: AgentState, event: Event): AgentState {
       const known = { task: event.task ?? '', unit: event.data.goal?.unit ?? null }
       return { ...state, tasks: [...state.tasks, known] }
     }
+    case 'agent.forked':
+      return { ...state, trial: event.data.trial ?? null }
     case 'proposal.made':
       return derivedFrom({ ...state, proposals: [...state.proposals, made(event)] }, event)
     case 'proposal.checked':

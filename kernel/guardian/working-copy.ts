@@ -30,6 +30,8 @@ export function createWorkingCopies(core: Core) {
     return intake.intakePolicy(provider, { label: box.label, policyDir: folder(box) })
   }
 
+  const runOf = (agent: string) => (ledger.find(agent)?.trial == null ? ('task' as const) : ('trial' as const))
+
   async function put(agent: string, box: PolicyBox, task: string, revision: string): Promise<void> {
     const files = await revisions.read(revision)
     await intake.layPolicy(provider, {
@@ -40,7 +42,7 @@ export function createWorkingCopies(core: Core) {
     })
     failpoint('policy:laid')
     const laid: Laid = { revision, after: history.head()?.seq ?? 0 }
-    await artifacts.put(agent, baseName(task), JSON.stringify(laid), { actor: 'kernel', task, run: 'task' })
+    await artifacts.put(agent, baseName(task), JSON.stringify(laid), { actor: 'kernel', task, run: runOf(agent) })
   }
 
   async function laidAs(agent: string, task: string): Promise<Laid | null> {
@@ -124,7 +126,7 @@ export function createWorkingCopies(core: Core) {
         const context = {
           actor: 'kernel',
           task,
-          run: 'task',
+          run: runOf(agent),
           generation,
           turn,
           step,

@@ -7,6 +7,7 @@ import type { OperatorPrices } from '../models/models.ts'
 import type { Revisions } from '../revisions/revisions.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import type { ToolDesk } from '../tools/desk.ts'
+import type { Trials } from '../trials/trials.ts'
 import type { Event, EventKind } from '../wire/events.ts'
 import {
   type ActivationPoint,
@@ -40,6 +41,7 @@ export interface OperatorParts {
   /** Creates the agent with the starting policy where there is none of that name. */
   ensureAgent(agent: string): Promise<void>
   historyDesk: ReturnType<typeof createHistoryDesk>
+  trials: Trials
   toolDesk: ToolDesk
   artifactDesk: ReturnType<typeof createArtifactDesk>
   reviewerHealth(days?: number): Promise<ReviewerHealth>
@@ -74,7 +76,7 @@ function toOrpc(error: unknown, hint: (text: string) => string): never {
 }
 
 export function createRouter(parts: OperatorParts) {
-  const { history, guardian, revisions, tasks, historyDesk, credentials, budgets, prices, typed, hint } = parts
+  const { history, guardian, revisions, tasks, trials, historyDesk, credentials, budgets, prices, typed, hint } = parts
   const { toolDesk, artifactDesk } = parts
   const os = implement(operatorContract)
     .$context<OperatorContext>()
@@ -161,7 +163,8 @@ export function createRouter(parts: OperatorParts) {
         const all = tasks.states()
         const created = [
           ...(await everyEvent(history, 'agent.created')),
-          ...(await everyEvent(history, 'agent.forked')),
+          // Arms of trials are shown with their trial.
+          ...(await everyEvent(history, 'agent.forked')).filter(({ data }) => data.trial === undefined),
         ].sort((a, b) => a.seq - b.seq)
         return Promise.all(
           created.map(async (event) => {
@@ -269,9 +272,9 @@ export function createRouter(parts: OperatorParts) {
       }),
     },
     trials: {
-      list: os.trials.list.handler(later),
-      start: os.trials.start.handler(later),
-      stop: os.trials.stop.handler(later),
+      list: os.trials.list.handler(({ input }) => trials.list(input)),
+      start: os.trials.start.handler(({ input }) => trials.start(input)),
+      stop: os.trials.stop.handler(({ input }) => trials.stop(input.trial)),
     },
     rules: {
       list: os.rules.list.handler(() => guardian.rules.list()),

@@ -79,6 +79,25 @@ export async function createFolders(folders: TaskFolders, pack: Pack): Promise<P
   return keep(folders, pack)
 }
 
+/** The folders of a task that goes on from another's sandbox: all but the root, which comes of a snapshot. */
+export async function createForkFolders(folders: TaskFolders, pack: Pack): Promise<Pack> {
+  for (const dir of [folders.policy, folders.journal, folders.socket, folders.endpoints])
+    await mkdir(dir, { recursive: true })
+  for (const dir of [folders.policy, folders.journal, folders.socket]) await own(dir)
+  return keep(folders, pack)
+}
+
+/** The journal of a world that is at rest. */
+export async function copyJournal(from: TaskFolders, to: TaskFolders): Promise<void> {
+  await rm(to.journal, { recursive: true, force: true })
+  await copyFolder('the journal of the world', from.journal, to.journal, {
+    ...packLimits,
+    isPublic: false,
+    owner: boxOwner,
+  })
+  await own(to.journal)
+}
+
 async function makeWorkdir(root: string, workdir: string): Promise<void> {
   let host = root
   for (const step of workdir.replace(homeAt, '/home').split('/').filter(Boolean)) {

@@ -23,6 +23,7 @@ interface Parts {
 export async function startActive(
   { guardian, executors }: Parts,
   agent: string,
+  run: 'task' | 'trial',
   task: TaskContext,
   signal: AbortSignal,
 ): Promise<Next> {
@@ -31,7 +32,7 @@ export async function startActive(
   const active = await guardian.active(agent)
   if (active === null) throw new KernelError('internal', `agent ${agent} has no active revision`)
   try {
-    return { kind: 'run', generation: await executors.start({ agent, run: 'task', ...active, task, signal }) }
+    return { kind: 'run', generation: await executors.start({ agent, run, ...active, task, signal }) }
   } catch (error) {
     if (!(error instanceof KernelError) || error.code !== 'unavailable' || error.details?.stage === undefined)
       throw error

@@ -41,6 +41,7 @@ export interface JobParts {
   standing: StandingSandbox
   agent: string
   task: string
+  run: 'task' | 'trial'
   /** For the logs of running jobs; no box mounts it. */
   dir: string
 }
@@ -171,7 +172,7 @@ export class Jobs {
   }
 
   async #await(job: Job, running: RunningCommand): Promise<void> {
-    const { history, clock, agent, task } = this.#parts
+    const { history, clock, agent, task, run } = this.#parts
     let end: CommandEnd | null = null
     try {
       end = await running.ended
@@ -194,7 +195,7 @@ export class Jobs {
       if (stdoutBlob !== undefined) data.stdoutBlob = stdoutBlob
       if (stderrBlob !== undefined) data.stderrBlob = stderrBlob
       failpoint('job:before-ended')
-      await history.append([draft('job.ended', data, { actor: 'kernel', agent, task, run: 'task' })])
+      await history.append([draft('job.ended', data, { actor: 'kernel', agent, task, run })])
     } finally {
       this.#ended(job, data)
       await removeLogs(job)
@@ -310,17 +311,17 @@ function headOf(text: string): string {
 
 /** Ends of the jobs that a kill of the kernel left open: their boxes ended with it. */
 export async function lostJobs(history: History, agent: string, task: string): Promise<EventDraft[]> {
-  const open = new Set<string>()
+  const open = new Map<string, Event['run']>()
   for (let after: number | null = 0; after !== null; ) {
     const page = await history.read({ agent }, { task, kinds: ['job.started', 'job.ended'], after, limit: 1000 })
     for (const event of page.events) {
-      if (event.kind === 'job.started') open.add(event.data.job)
+      if (event.kind === 'job.started') open.set(event.data.job, event.run)
       if (event.kind === 'job.ended') open.delete(event.data.job)
     }
     after = page.next
   }
   const nothing = { exitCode: null, signal: null, stdoutBytes: 0, stderrBytes: 0, durationMs: 0 }
-  return [...open].map((job) =>
-    draft('job.ended', { job, ending: 'lost', ...nothing }, { actor: 'kernel', agent, task, run: 'task' }),
+  return [...open].map(([job, run]) =>
+    draft('job.ended', { job, ending: 'lost', ...nothing }, { actor: 'kernel', agent, task, run }),
   )
 }

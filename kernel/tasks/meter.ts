@@ -18,6 +18,8 @@ interface Measured {
   task: string
   agent: string
   created: EventData<'task.created'>
+  /** Of an arm of a trial. */
+  fork?: unknown
 }
 
 /** What history says of the task so far. */
@@ -47,6 +49,8 @@ export class Meter {
   #turnFrom: number | null = null
   #workedMs = 0
   #lastStep: MeterState['lastStep'] = null
+  /** A step has begun here: of a fork, the last one before is another task's. */
+  #hasStepped = false
 
   constructor(parts: MeterParts, task: Measured) {
     this.#parts = parts
@@ -74,7 +78,8 @@ export class Meter {
 
   /** The turn and step that an event of this moment belongs to. */
   get place(): { turn: number | null; step: number | null } {
-    return this.#lastStep ?? { turn: null, step: null }
+    const isForks = this.#task.fork !== undefined && !this.#hasStepped
+    return (isForks ? null : this.#lastStep) ?? { turn: null, step: null }
   }
 
   /** Number of the turn that begins now; its time counts until `endTurn`. Pauses and waits do not count. */
@@ -106,6 +111,7 @@ export class Meter {
     }
     const step = this.#steps + 1
     this.#lastStep = { turn: this.#turn, step }
+    this.#hasStepped = true
     return step
   }
 
@@ -135,10 +141,7 @@ export class Meter {
     })
     if (this.progress !== null && this.progress.value === probe.value && this.progress.goal === probe.goal) return
     this.progress = { value: probe.value, goal: probe.goal, unit: probe.unit, source: 'measured' }
-    const { agent, task } = this.#task
-    await this.#parts.history.append([
-      draft('task.progressed', this.progress, { actor: 'kernel', agent, task, run: 'task', ...this.place }),
-    ])
+    await this.#parts.history.append([draft('task.progressed', this.progress, this.#header)])
   }
 
   /** `task.complete`: accepted where the world says so; with no world the operator decides. */
@@ -157,9 +160,7 @@ export class Meter {
 
   /** On disk before anybody is told: a kill between this and the end finds it. */
   async #accept(reason: string): Promise<void> {
-    const { agent, task } = this.#task
-    const header = { actor: 'kernel', agent, task, run: 'task', ...this.place } as const
-    await this.#parts.history.append([draft('task.claimed', { reason }, header)])
+    await this.#parts.history.append([draft('task.claimed', { reason }, this.#header)])
     this.accepted = reason
   }
 
@@ -186,6 +187,12 @@ export class Meter {
     await this.#restarting?.catch(() => {})
     await this.#world?.close()
     this.#world = null
+  }
+
+  get #header() {
+    const { agent, task, fork } = this.#task
+    const run = fork === undefined ? 'task' : 'trial'
+    return { actor: 'kernel', agent, task, run, ...this.place } as const
   }
 
   get #steps(): number {

@@ -3,10 +3,10 @@ import { failpoint } from '../failpoints.ts'
 import { draft, type EventData, type ModelChoice } from '../wire/events.ts'
 import { createFolders, taskFolders } from './folders.ts'
 import { requireBox } from './generations.ts'
-import type { Meter } from './meter.ts'
+import type { Meter, MeterState } from './meter.ts'
 import type { Pack } from './pack.ts'
 import { knownSpend, leftOpen, meterState } from './recovery.ts'
-import type { RunParts, RunSpec } from './run-parts.ts'
+import type { ForkSpec, RunParts, RunSpec } from './run-parts.ts'
 import type { RunSandbox } from './task-sandbox.ts'
 
 /**
@@ -15,7 +15,7 @@ import type { RunSandbox } from './task-sandbox.ts'
  */
 export async function openRun(
   parts: RunParts,
-  { task, agent, created, pack, started }: RunSpec,
+  { task, agent, created, pack, started, fork }: RunSpec,
   meter: Meter,
   sandbox: RunSandbox,
   on: { box: () => TaskContext['box']; started: () => void },
@@ -46,14 +46,20 @@ export async function openRun(
   }
   const model = await parts.resolveModel(created.model, created.seed)
   const totals = await history.totals({ task })
-  gateway.openBudget(task, {
+  const budget = {
     limitNanoUsd: created.limits.budgetNanoUsd,
     limitTokens: created.limits.budgetTokens,
     spentNanoUsd: totals.costNanoUsd ?? (await knownSpend(history, task)),
     spentTokens: totals.uncached + totals.cacheRead + totals.cacheWrite + totals.output,
-  })
-  await meter.open(kept, await meterState(history, agent, task))
+  }
+  gateway.openBudget(task, budget, fork?.hold)
+  await meter.open(kept, fork === undefined ? await meterState(history, agent, task) : forkedState(fork))
   await sandbox.complete()
   const open = started ? await leftOpen(history, agent, task) : { paused: null, question: null }
   return { pack: kept, model, ...open }
+}
+
+/** Turns and steps are numbered on; what is measured is measured anew. */
+function forkedState({ lastStep, lastTurn }: ForkSpec): MeterState {
+  return { lastStep, lastTurn, workedMs: 0, progress: null, accepted: null }
 }

@@ -8,6 +8,8 @@ export interface TaskRecord {
   /** Its limits are those in force: as they were raised since. */
   created: EventData<'task.created'>
   createdAt: number
+  /** An arm of a trial: shown with the trial, and nowhere as a task. */
+  isTrial: boolean
   isStarted: boolean
   isPaused: boolean
   pauseReason: string | null
@@ -52,8 +54,13 @@ export class TaskRecords {
     return records
   }
 
+  /** But for arms of trials. */
   all(): TaskRecord[] {
-    return [...this.#tasks.values()]
+    return [...this.#tasks.values()].filter(({ isTrial }) => !isTrial)
+  }
+
+  trials(): TaskRecord[] {
+    return [...this.#tasks.values()].filter(({ isTrial }) => isTrial)
   }
 
   get(task: string): TaskRecord | undefined {
@@ -72,6 +79,7 @@ export class TaskRecords {
         agent: event.agent ?? '',
         created: { ...event.data, limits: { ...event.data.limits } },
         createdAt: event.at,
+        isTrial: event.run === 'trial',
         isStarted: false,
         isPaused: false,
         pauseReason: null,

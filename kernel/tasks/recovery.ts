@@ -181,8 +181,8 @@ async function openTurn(
   return { event, steps: steps.size }
 }
 
-function headerOf({ generation, turn, step, revision, agent, task }: Event): Omit<EventDraft, 'kind' | 'data'> {
-  return { actor: 'kernel', agent, task, run: 'task', generation, turn, step, revision }
+function headerOf({ generation, turn, step, revision, agent, task, run }: Event): Omit<EventDraft, 'kind' | 'data'> {
+  return { actor: 'kernel', agent, task, run, generation, turn, step, revision }
 }
 
 async function* every(

@@ -6,6 +6,7 @@ import { draft, type EventData, type ModelChoice } from '../wire/events.ts'
 import type { RunRequest, TaskSummary } from '../wire/operator.ts'
 import { consented } from './endpoint-address.ts'
 import { keptPack, taskFolders } from './folders.ts'
+import { createForks } from './forks.ts'
 import { requireBox } from './generations.ts'
 import { blockedIn, type Pack, readPack } from './pack.ts'
 import { type TaskRecord, TaskRecords } from './projection.ts'
@@ -55,6 +56,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
   function need(task: string): TaskRecord {
     const record = records.get(task)
     if (record === undefined) throw new KernelError('not-found', `there is no task ${task}`)
+    if (record.isTrial) throw new KernelError('conflict', `${task} is an arm of a trial: it is no task of its own`)
     return record
   }
 
@@ -153,6 +155,8 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
         'conflict',
         `agent ${agent} has a task that is not over, ${busy.task}: stop it first, or name another agent`,
       )
+    const trial = parts.guardian.trial.of(agent)
+    if (trial !== null) throw new KernelError('forbidden', `${agent} is an arm of trial ${trial}: it does nothing else`)
     const safe = parts.guardian.safeMode(agent)
     if (safe !== null) throw new KernelError('conflict', inSafeMode(agent, safe.reason))
     const model = chooseModel(request)
@@ -304,7 +308,10 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     }
   }
 
+  const forks = createForks({ parts, records, inTurn, runOf: (task) => runs.get(task) })
+
   return {
+    forks,
     run: (request) => inTurn(() => create(request)),
     states: () => records.all().map(stateOf),
     list: () => Promise.all(records.all().map(summary)),
@@ -364,7 +371,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     async close() {
       isClosed = true
       await queue
-      await Promise.all([...runs.values()].map((run) => run.quit()))
+      await Promise.all([...[...runs.values()].map((run) => run.quit()), forks.close()])
     },
   }
 }

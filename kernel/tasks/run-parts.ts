@@ -39,6 +39,18 @@ export interface RunSpec {
   created: EventData<'task.created'>
   /** False until task.started: the folders and /policy are then laid (again). */
   started: boolean
+  /** Of an arm of a trial: the task that it goes on from, and where. */
+  fork?: ForkSpec
+}
+
+export interface ForkSpec {
+  task: string
+  /** The last event of it that counts. */
+  upTo: number
+  lastTurn: number
+  lastStep: { turn: number; step: number } | null
+  /** What its calls draw on in shared budgets. */
+  hold: string
 }
 
 export type RunState =

@@ -4,7 +4,7 @@ import { failpoint } from '../failpoints.ts'
 import type { ActivationTarget } from '../guardian/guardian.ts'
 import { type Actor, draft, type EventData, type EventDraft, type EventKind, type ModelChoice } from '../wire/events.ts'
 import type { SnapshotRef } from '../wire/executor.ts'
-import { type Endpoint, endpointEnv, endpointNote } from './endpoint-address.ts'
+import { type Endpoint, endpointEnv, instructionOf } from './endpoint-address.ts'
 import { createEndpoints, type Endpoints } from './endpoints.ts'
 import { FailedTurns } from './failed-turns.ts'
 import { taskFolders } from './folders.ts'
@@ -16,6 +16,7 @@ import { openRun } from './opening.ts'
 import type { Pack } from './pack.ts'
 import { leftOpen } from './recovery.ts'
 import { drainMs, type Over, quitMs, type RunParts, type RunSpec, type RunState } from './run-parts.ts'
+import { type Kept, Visit } from './safe-point.ts'
 import { RunSandbox } from './task-sandbox.ts'
 
 // Long because: the loop and the hand-over are one state machine; apart, their order could not be read.
@@ -50,6 +51,7 @@ export class Run implements ActivationTarget {
   #parting: Promise<void> = Promise.resolve()
   readonly #backoff = new Backoff()
   readonly #nap = new Nap()
+  readonly #visits: Visit[] = []
   readonly #failedTurns: FailedTurns
   /** The turn that a shared budget has ended. */
   #shortOfBudget: { turn: number; reason: string } | null = null
@@ -73,6 +75,7 @@ export class Run implements ActivationTarget {
     this.#sandbox = new RunSandbox(parts, {
       agent: spec.agent,
       task: spec.task,
+      run: this.#kind,
       box: this.box(),
       jobsDir: this.#folders().jobs,
       world: this.#meter,
@@ -90,12 +93,14 @@ export class Run implements ActivationTarget {
   // ---- what the operator and the guardian ask for ----
 
   context(): TaskContext {
-    const { created } = this.#spec
+    const { created, fork } = this.#spec
     return {
       task: this.task,
+      ...(fork === undefined ? {} : { continues: { task: fork.task, upTo: fork.upTo } }),
+      safePoint: () => this.#visited(),
       brief: {
-        task: this.task,
-        instruction: created.instruction + endpointNote(created.endpoints ?? []),
+        task: fork?.task ?? this.task,
+        instruction: instructionOf(created),
         workdir: this.#pack.workdir,
         model: { name: created.model.name, api: created.model.api, ...this.#parts.gateway.describe(this.#model) },
         propose: created.propose,
@@ -118,22 +123,7 @@ export class Run implements ActivationTarget {
   }
 
   box(): TaskContext['box'] {
-    const folders = this.#folders()
-    const { world, workdir, image } = this.#pack
-    const { sandbox, endpoints = [] } = this.#spec.created
-    return {
-      sandbox,
-      label: this.task,
-      mounts: {
-        root: folders.root,
-        policy: folders.policy,
-        ...(world === null ? {} : { socket: folders.socket, program: folders.commands }),
-        ...(endpoints.length === 0 ? {} : { endpoints: folders.endpoints }),
-      },
-      workdir,
-      ...(image ? { image } : {}),
-      env: endpointEnv(endpoints),
-    }
+    return boxOf(this.#parts.boxesDir, this.task, this.#spec.created, this.#pack)
   }
 
   async swap(next: Generation, commit: () => Promise<void>): Promise<void> {
@@ -217,6 +207,34 @@ export class Run implements ActivationTarget {
     clearTimeout(hurry)
   }
 
+  /**
+   * Keeps sandbox and world for a fork, at the next safe point: nothing of the task's runs then, and all that it has done
+   * is in history. @throws KernelError `conflict` where the task ends first, `cancelled` (the signal).
+   */
+  async keepForFork(name: string, signal: AbortSignal): Promise<Kept> {
+    const visit = new Visit(async () => {
+      const last = (await this.#parts.history.read({ agent: this.agent }, { order: 'desc', limit: 1 })).events[0]
+      const { turn, place } = this.#meter
+      const lastStep = place.turn === null || place.step === null ? null : { turn: place.turn, step: place.step }
+      const world = await this.#meter.state()
+      await this.#sandbox.keep(name)
+      return { upTo: last?.seq ?? 0, world, lastTurn: turn, lastStep }
+    })
+    if (this.#isOver || this.#isQuitting) visit.refuse(this.task)
+    this.#visits.push(visit)
+    const leave = (): void => visit.cancel()
+    signal.addEventListener('abort', leave, { once: true })
+    if (signal.aborted) leave()
+    // One that rests is looked in on at once.
+    this.#nap.wake()
+    return visit.done.finally(() => signal.removeEventListener('abort', leave))
+  }
+
+  /** Serves who has asked for a safe point. */
+  async #visited(): Promise<void> {
+    for (const visit of this.#visits.splice(0)) await visit.serve()
+  }
+
   async snapshots(): Promise<SnapshotRef[]> {
     this.#requireState(['running', 'waiting', 'paused'], 'has its snapshots at hand')
     return this.#sandbox.snapshots()
@@ -285,7 +303,7 @@ export class Run implements ActivationTarget {
     if (this.#isQuitting && this.#wanted !== 'stop') return this.#leave(null)
     const text = error instanceof Error ? error.message : String(error)
     const isWanting = error instanceof KernelError && error.code === 'unavailable'
-    if (isWanting && this.#wanted !== 'stop') return this.#leave(text)
+    if (isWanting && this.#wanted !== 'stop' && this.#kind === 'task') return this.#leave(text)
     const over: Over =
       this.#wanted === 'stop' ? { outcome: 'stopped', reason: stoppedBy } : { outcome: 'failed', reason: text }
     await this.#finish(over).catch((late: Error) => this.#leave(`${text}; and it could not be closed: ${late.message}`))
@@ -356,12 +374,16 @@ export class Run implements ActivationTarget {
   }
 
   async #round(): Promise<Over | 'go-on' | null> {
+    await this.#visited()
     if (this.#swap !== null) await this.#handOver()
     if (this.#wanted === 'stop') return { outcome: 'stopped', reason: stoppedBy }
     if (this.#isQuitting) return null
     if (this.#wanted === 'pause') return this.#idle('paused')
     if (this.#accepted !== null) return this.#accepted
-    if (this.#question !== null) return this.#idle('waiting')
+    if (this.#question !== null) {
+      if (this.#kind === 'trial') return { outcome: 'stopped', reason: `it asked the operator: ${this.#question}` }
+      return this.#idle('waiting')
+    }
     const limit = this.#meter.limitReached()
     if (limit !== null) return { outcome: 'budget', reason: limit.reason }
     if (this.#generation === null) {
@@ -369,7 +391,7 @@ export class Run implements ActivationTarget {
       await this.#meter.measure()
       this.#start = new AbortController()
       // Something may have been asked for meanwhile.
-      return this.#follow(await startActive(this.#parts, this.agent, this.context(), this.#start.signal))
+      return this.#follow(await startActive(this.#parts, this.agent, this.#kind, this.context(), this.#start.signal))
     }
     const generation = this.#generation
     this.state = 'running'
@@ -412,6 +434,7 @@ export class Run implements ActivationTarget {
       case 'budget':
         if (this.#shortOfBudget?.turn !== this.#meter.turn)
           return { outcome: 'budget', reason: end.reason ?? 'a limit was reached' }
+        if (this.#kind === 'trial') return { outcome: 'budget', reason: this.#shortOfBudget.reason }
         await this.#holdFor({ cause: 'budget', reason: this.#shortOfBudget.reason })
         return 'go-on'
       case 'failed':
@@ -455,6 +478,8 @@ export class Run implements ActivationTarget {
 
   async #holdFor(hold: Hold): Promise<void> {
     if (this.#isAsked) return
+    // Nobody would let a trial go on.
+    if (this.#kind === 'trial') throw new KernelError('conflict', hold.reason)
     await this.#append('task.paused', { by: 'kernel', reason: hold.reason, cause: hold.cause }, 'kernel')
     if (this.#isAsked) return
     this.#wanted = 'pause'
@@ -538,7 +563,11 @@ export class Run implements ActivationTarget {
     const question = this.#question
     await this.#rest()
     const isAsIs = () =>
-      this.#wanted === wanted && this.#question === question && this.#swap === null && !this.#isQuitting
+      this.#wanted === wanted &&
+      this.#question === question &&
+      this.#swap === null &&
+      !this.#isQuitting &&
+      this.#visits.length === 0
     if (isAsIs()) this.state = state
     while (isAsIs()) {
       const hold = this.#hold
@@ -622,7 +651,7 @@ export class Run implements ActivationTarget {
       : null
     failpoint('finish:graded')
     if (graded !== null) drafts.push(this.#draft('task.graded', graded))
-    const actor = outcome === 'stopped' ? 'operator' : 'kernel'
+    const actor = outcome === 'stopped' && reason === stoppedBy ? 'operator' : 'kernel'
     drafts.push(this.#draft('task.finished', { outcome, reason, progress: this.#meter.progress }, { actor }))
     if (this.#isStarted) drafts.push(this.#draft('sandbox.destroyed', { reason: 'the task has finished' }))
     await this.#parts.history.append(drafts)
@@ -640,6 +669,7 @@ export class Run implements ActivationTarget {
 
   async #release(): Promise<void> {
     this.#refuseSwap()
+    for (const visit of this.#visits.splice(0)) visit.refuse(this.task)
     await this.#rest().catch(() => {})
     await this.#sandbox.close().catch(() => {})
     await this.#meter.close().catch(() => {})
@@ -648,12 +678,16 @@ export class Run implements ActivationTarget {
     this.#parts.notices.clear(holdNoticeId(this.task))
   }
 
+  get #kind(): 'task' | 'trial' {
+    return this.#spec.fork === undefined ? 'task' : 'trial'
+  }
+
   #folders() {
     return taskFolders(this.#parts.boxesDir, this.task)
   }
 
   #draft<K extends EventKind>(kind: K, data: EventData<K>, header: Partial<EventDraft> = {}): EventDraft<K> {
-    return draft(kind, data, { actor: 'kernel', agent: this.agent, task: this.task, run: 'task', ...header })
+    return draft(kind, data, { actor: 'kernel', agent: this.agent, task: this.task, run: this.#kind, ...header })
   }
 
   async #append<K extends EventKind>(
@@ -665,6 +699,29 @@ export class Run implements ActivationTarget {
     const [event] = await this.#parts.history.append([this.#draft(kind, data, { ...place, actor })])
     if (event === undefined) throw new KernelError('internal', `${kind} was not appended`)
     return event.seq
+  }
+}
+
+/** The box that commands of a task run in. */
+export function boxOf(
+  boxesDir: string,
+  task: string,
+  { sandbox, endpoints = [] }: Pick<EventData<'task.created'>, 'sandbox' | 'endpoints'>,
+  { world, workdir, image }: Pack,
+): TaskContext['box'] {
+  const folders = taskFolders(boxesDir, task)
+  return {
+    sandbox,
+    label: task,
+    mounts: {
+      root: folders.root,
+      policy: folders.policy,
+      ...(world === null ? {} : { socket: folders.socket, program: folders.commands }),
+      ...(endpoints.length === 0 ? {} : { endpoints: folders.endpoints }),
+    },
+    workdir,
+    ...(image ? { image } : {}),
+    env: endpointEnv(endpoints),
   }
 }
 

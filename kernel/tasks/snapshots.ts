@@ -79,6 +79,13 @@ export class Snapshots {
     })
   }
 
+  /** The sandbox alone. */
+  keep(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#parts.provider.snapshot(this.#parts.place, name)
+    })
+  }
+
   /**
    * Sandbox and world as they were; both stay as they are where either cannot be had.
    * @throws KernelError `not-found`, `unavailable`.

@@ -26,6 +26,8 @@ export interface TaskSandboxParts {
 export interface TaskSandboxSpec {
   agent: string
   task: string
+  /** Default: task. */
+  run?: 'task' | 'trial'
   box: TaskContext['box']
   jobsDir: string
   world: ConstructorParameters<typeof Snapshots>[0]['world']
@@ -41,13 +43,13 @@ export class RunSandbox implements TaskSandbox {
   /** Nothing begins in it while it is brought back to a snapshot: what it did would be lost, or half of it. */
   #restoring: Promise<unknown> | null = null
 
-  constructor(parts: TaskSandboxParts, { agent, task, box, jobsDir, world }: TaskSandboxSpec) {
+  constructor(parts: TaskSandboxParts, { agent, task, run = 'task', box, jobsDir, world }: TaskSandboxSpec) {
     const { history, clock, provider } = parts
     const { workdir: _, ...place } = box
     this.#parts = parts
     this.place = place
     this.#standing = parts.standing({ ...place, profile: 'task' })
-    this.#jobs = new Jobs({ history, clock, standing: this.#standing, agent, task, dir: jobsDir })
+    this.#jobs = new Jobs({ history, clock, standing: this.#standing, agent, task, run, dir: jobsDir })
     const intent = join(dirname(jobsDir), 'restoring.json')
     this.#snapshots = new Snapshots({ history, provider, place, agent, task, world, intent })
   }
@@ -103,6 +105,11 @@ export class RunSandbox implements TaskSandbox {
 
   snapshots(): Promise<SnapshotRef[]> {
     return this.#snapshots.list()
+  }
+
+  /** Keeps the state under a name of the kernel's own: no event tells of it, and no executor can name it. */
+  keep(name: string): Promise<void> {
+    return this.#snapshots.keep(name)
   }
 
   /** Ends the jobs, and the box; the next command starts it anew. */

@@ -9,8 +9,57 @@ export type TaskState = Pick<TaskSummary, 'task' | 'agent' | 'state' | 'approve'
   model: ModelChoice
 }
 
+/** Of one arm of a trial. */
+export interface ForkLimits {
+  /** What its calls draw on in shared budgets. */
+  hold: string
+  budgetNanoUsd: number | null
+  budgetTokens: number | null
+  maxSteps: number
+}
+
+/** A task kept at a safe point, to be gone on from. */
+export interface KeptTask {
+  task: string
+  /** Its agent's last event that counts. */
+  upTo: number
+  /** Nothing is left of it in what the task has. */
+  forget(): Promise<void>
+}
+
+/** How an arm ended, as the kernel measured it. */
+export interface ForkEnd {
+  outcome: NonNullable<TaskSummary['outcome']>
+  reason: string
+}
+
+/** Copies of tasks that go on apart, for trials. Nothing of a copy reaches the task that it is of. */
+export interface TaskForks {
+  /** The agent's running task, else its last. @throws KernelError `conflict` where it has none, or none that can be copied. */
+  subject(agent: string): { task: string; model: ModelChoice }
+  /**
+   * At the next safe point, which the task is held at only while its state is read. @throws KernelError `conflict`
+   * (no copy can be made: says why), `cancelled`, `unavailable`.
+   */
+  keep(task: string, signal: AbortSignal): Promise<KeptTask>
+  /** A task of the fork `agent`, which has sandbox and world as they were kept, and /policy of its own revision. */
+  create(kept: KeptTask, agent: string, limits: ForkLimits): Promise<string>
+  /** Runs it to its end. null: the app ends first. */
+  run(task: string): Promise<ForkEnd | null>
+  stop(task: string): Promise<void>
+  /** Its sandbox and folders are removed; what history has of it stays. */
+  discard(task: string): Promise<void>
+  /** At start: closes what a kill left open of it, and forgets what was kept for it. */
+  abandon(task: string, reason: string): Promise<void>
+  /** Tasks of the arms of a trial, also of one that a kill has cut before it was told of. */
+  of(trial: string): Promise<string[]>
+  /** At start: a snapshot that a kill has left. */
+  forgetKept(task: string): Promise<void>
+}
+
 /** Tasks and their runs: sandbox, executor with the agent's active revision, turns until complete, grading. One running task per agent. */
 export interface Tasks {
+  readonly forks: TaskForks
   /** @throws KernelError `invalid` (no such pack, bad limits), `conflict` (the agent has a running task), `unavailable` (no box: says the fix). */
   run(request: RunRequest): Promise<{ task: string; agent: string; seq: number }>
   list(): Promise<TaskSummary[]>

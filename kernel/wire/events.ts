@@ -162,6 +162,8 @@ export const eventSchemas = {
     /** `hash`: the link of that event, so that the fork names the very history that it stands on. */
     parent: z.strictObject({ agent: text, seq: count, hash: sha256.optional() }),
     revision: sha256,
+    /** It runs one arm of a trial, and nothing else ever. */
+    trial: text.optional(),
   }),
   'task.created': z.strictObject({
     title: text,
@@ -457,7 +459,8 @@ export const eventSchemas = {
   'proposal.expired': z.strictObject({ proposal, reason: text.optional() }),
   'revision.authorised': z.strictObject({
     revision: sha256,
-    by: z.enum(['seed', 'operator', 'rule', 'flag', 'last-good']),
+    /** `trial`: for the fork of a trial alone, while the trial runs. */
+    by: z.enum(['seed', 'operator', 'rule', 'flag', 'last-good', 'trial']),
     proposal: proposal.nullable(),
   }),
   'revision.activated': z.strictObject({

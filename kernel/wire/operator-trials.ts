@@ -12,14 +12,17 @@ const count = z.number().int().nonnegative()
 
 const armSchema = z.object({
   arm: z.enum(['before', 'after']),
-  /** The fork that ran it. */
-  agent: agentName,
+  /** The fork that ran it; null before it is there. */
+  agent: agentName.nullable(),
   task: taskId.nullable(),
   revision: sha256,
   state: z.enum(['waiting', 'running', 'finished']),
   outcome: z.string().nullable(),
+  /** Why it ended so, in plain words. */
+  reason: z.string().nullable(),
   steps: count,
   toolCalls: count,
+  /** Of model and tools. */
   failedCalls: count,
   tokens: tokenUsageSchema,
   costNanoUsd: count.nullable(),

@@ -44,6 +44,7 @@ export function modelMethods(running: Running): Pick<Methods, 'model.call'> {
       call.what = `waiting for ${running.spec.task.model.name}`
       try {
         const prepared = await running.exclusively(() => prepare(running, params, call))
+        await running.spec.task.safePoint?.()
         return await send(running, params, call, prepared)
       } catch (error) {
         if (error instanceof KernelError && error.code === 'over-budget') await running.overBudget(error)
