@@ -202,7 +202,9 @@ export function createRouter(parts: OperatorParts) {
           tasks.get(input.task),
         ])
         return {
-          steps: steps.map(({ task: _task, revision: _revision, ...point }) => point),
+          steps: steps.map(
+            ({ task: _task, revision: _revision, toolErrors: _errors, isPolicyWork: _isPolicyWork, ...point }) => point,
+          ),
           activations,
           unit: task.progress?.unit ?? null,
           goal: task.progress?.goal ?? null,
