@@ -18,6 +18,7 @@ import {
   type TestKernel,
   writePack,
 } from './testing/kernel.ts'
+import { limitedSteps } from './testing/limited-steps.ts'
 import type { Event } from './wire/events.ts'
 
 if (boxMissing) console.warn(`skipped: ${boxMissing}`)
@@ -76,11 +77,16 @@ const whole: Readonly<Record<string, 'run' | 'sandbox' | 'adopt' | 'rollback' | 
 const recovering = ['recovery:before-closed', 'recovery:after-closed']
 
 /** What the guardian-victim does, with executors that are a stand-in. */
-const guardian: Readonly<Record<string, 'escalate' | 'safe-mode' | 'reset'>> = {
+const guardian: Readonly<Record<string, 'escalate' | 'safe-mode' | 'reset' | 'regress' | 'keep'>> = {
   'escalation:before-commit': 'escalate',
   'escalation:after-commit': 'escalate',
   'escalation:safe-mode': 'safe-mode',
   'policy:before-reset': 'reset',
+  'regression:before-regressed': 'regress',
+  'regression:after-regressed': 'regress',
+  'regression:before-authorised': 'regress',
+  'regression:authorised': 'regress',
+  'regression:before-kept': 'keep',
 }
 
 /** Appends pass these all the time: the first are those of the opening, the later those of the work. */
@@ -307,6 +313,22 @@ describe('a guardian killed', () => {
         expect(bench.guardian.safeMode(guarded)).toBeNull()
         for (let n = 0; n < 5; n += 1) expect(await crash()).toMatchObject({ action: 'restart' })
         expect(await crash()).toMatchObject({ action: 'safe-mode' })
+      }
+      if (mode === 'regress') {
+        // Recorded once, and the return that was cut off is taken up: by the start itself, or by the next step.
+        expect(active?.activation).toBe(2)
+        await bench.guardian.recover()
+        await bench.guardian.settled()
+        expect((await bench.guardian.active(guarded))?.activation).toBe(at === 'regression:before-regressed' ? 2 : 3)
+        await limitedSteps(bench, 1, { costNanoUsd: 9_000_000 })
+        const later = await bench.events(['revision.regressed', 'revision.rolled-back'])
+        expect(later.map(({ kind }) => kind)).toEqual(['revision.regressed', 'revision.rolled-back'])
+        expect(await bench.guardian.active(guarded)).toEqual({ activation: 3, revision: events[1]?.revision })
+      }
+      if (mode === 'keep') {
+        expect(active?.activation).toBe(2)
+        await bench.guardian.keep(guarded, 2, 'worth it')
+        expect((await bench.guardian.active(guarded))?.activation).toBe(2)
       }
       if (mode === 'escalate') {
         const now = await bench.guardian.active(guarded)

@@ -13,7 +13,7 @@ type Stage = EventData<'revision.activation-failed'>['stage']
 export interface Change {
   agent: string
   revision: string
-  cause: 'proposal' | 'rollback'
+  cause: 'proposal' | 'rollback' | 'last-good'
   proposal: string | null
   /** Events of the same commit, ahead of revision.activated. */
   alongside: EventDraft[]

@@ -147,6 +147,8 @@ export interface Guardian extends PolicyService {
   }
 
   revisions(agent: string): Promise<RevisionRow[]>
+  /** The operator leaves a revision that has gone beyond a limit as it is. @throws KernelError `conflict`. */
+  keep(agent: string, activation: number, reason: string): Promise<{ seq: number }>
   rollbackPreview(
     agent: string,
     activation: number,

@@ -10,14 +10,15 @@ import { createExpiry } from './expiry.ts'
 import { fork } from './fork.ts'
 import type { ActiveRevision, Guardian } from './guardian.ts'
 import { Ledger } from './ledger.ts'
+import { createLimits } from './limits.ts'
 import { createProbation } from './probation.ts'
 import { createProfile, lastProfile } from './profile.ts'
 import { createProposing } from './proposing.ts'
 import { createReview } from './review.ts'
 import { createRollback } from './rollback.ts'
 import { createRules } from './rules.ts'
-import { createViews } from './views.ts'
 import { createTrialGate, requireOrdinary } from './trial.ts'
+import { createViews } from './views.ts'
 import { createWorkingCopies } from './working-copy.ts'
 
 export type { GuardianParts } from './core.ts'
@@ -37,14 +38,15 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
   const derive = createDerive(core, bindings, checking)
   const expiry = createExpiry(core)
   const probation = createProbation(core)
+  const limits = createLimits(core, activation)
   const rollback = createRollback(core, activation)
   const views = createViews(core, review)
   const profile = createProfile(core)
   let recorded: Promise<void> | undefined
 
-  for (const { agent } of ledger.agents()) tellSafeMode(agent)
+  for (const { agent } of ledger.agents()) tell(agent)
   ledger.onChange = (agent) => {
-    tellSafeMode(agent)
+    tell(agent)
     checking.notice(agent)
     expiry.schedule()
     core.background(agent, () => move(agent))
@@ -53,7 +55,13 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
   /** What follows by itself from the state as it is now. */
   async function move(agent: string): Promise<void> {
     if (core.closing.aborted) return
+    await limits.look(agent)
     if (await probation.confirm(agent)) await review.approveByItself(agent)
+  }
+
+  function tell(agent: string): void {
+    tellSafeMode(agent)
+    limits.tell(agent)
   }
 
   function tellSafeMode(agent: string): void {
@@ -110,6 +118,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
     },
 
     fork: (parent, name) => fork(core, parent, name),
+    trial: { ...createTrialGate(core, bindings), of: (agent) => ledger.find(agent)?.trial ?? null },
 
     // Behind a commit in progress: who starts what this names starts what is active.
     active: (agent) => ledger.locked(agent, async () => active(agent)),
@@ -118,7 +127,6 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
       const other = core.targets.get(agent)
       if (other !== undefined) throw new KernelError('conflict', `agent ${agent} runs ${other.task} already`)
       core.targets.set(agent, target)
-    trial: { ...createTrialGate(core, bindings), of: (agent) => ledger.find(agent)?.trial ?? null },
       core.background(agent, async () => {
         if (!(await review.takeUp(agent))) await review.approveByItself(agent)
       })
@@ -143,6 +151,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
       return proposing.propose(where, params)
     },
     async submit(agent, files, why, claim) {
+      requireOrdinary(ledger.state(agent))
       await ensureProfile()
       return proposing.submit(agent, files, why, claim)
     },
@@ -151,7 +160,6 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
     list: async (filter) => views.list(filter),
     get: (agent, proposal) => views.get(agent, proposal),
     file: (agent, proposal, path) => views.file(agent, proposal, path),
-      requireOrdinary(ledger.state(agent))
     profile: () => profile.get(),
     async setProfile(change) {
       await ensureProfile()
@@ -168,6 +176,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
     rules,
 
     revisions: (agent) => views.revisions(agent),
+    keep: (agent, wanted, reason) => limits.keep(agent, wanted, reason),
     rollbackPreview: (agent, wanted) => rollback.preview(agent, wanted),
     rollback: (agent, wanted, expectActive, reason) => rollback.rollback(agent, wanted, expectActive, reason),
 
@@ -194,6 +203,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
     settled: (agent) => core.settled(agent),
     async close() {
       probation.close()
+      limits.close()
       expiry.close()
       await core.close()
     },

@@ -4,7 +4,7 @@ import { draft, type EventData, type EventDraft } from '../wire/events.ts'
 import { staled } from './checking.ts'
 import type { Core, RestartLimits } from './core.ts'
 import type { FailureDecision, Guardian } from './guardian.ts'
-import type { ActivationRecord, AgentState } from './state.ts'
+import { type ActivationRecord, type AgentState, isBreachOpen } from './state.ts'
 
 const defaults: RestartLimits = {
   firstDelayMs: 1000,
@@ -163,7 +163,7 @@ export function createProbation(core: Core) {
       })
     },
 
-    /** Confirms the active revision once it has completed its steps. True: it did so now. */
+    /** Confirms the active revision once it has completed its steps within its limits. True: it did so now. */
     async confirm(agent: string): Promise<boolean> {
       if (!isOver(ledger.find(agent))) return false
       return ledger.locked(agent, async () => {
@@ -184,11 +184,11 @@ export function createProbation(core: Core) {
 
 function isOver(state: AgentState | undefined): boolean {
   const active = state?.activations.at(-1)
-  return active?.state === 'probation' && active.steps >= active.probationSteps
+  return active?.state === 'probation' && active.steps >= active.probationSteps && !isBreachOpen(active)
 }
 
 /** The latest earlier content that was never sent back; once that has failed too, the starting policy; null: there is none left. */
-function wayBack({ activations }: AgentState): { record: ActivationRecord; to: 'last-good' | 'seed' } | null {
+export function wayBack({ activations }: AgentState): { record: ActivationRecord; to: 'last-good' | 'seed' } | null {
   const active = activations.at(-1)
   const [first] = activations
   if (active === undefined || first === undefined) return null

@@ -84,6 +84,10 @@ export interface ActivationRecord {
   onBreach: NonNullable<Reviewed['onBreach']>
   /** It has gone beyond a limit. */
   regressed: boolean
+  /** How; null: it has not. */
+  breach: (EventData<'revision.regressed'> & { seq: number; at: number }) | null
+  /** The operator has left it as it is in spite of that. */
+  kept: boolean
 }
 
 /** The operator's turn: what the kernel could fall back to has failed too. */
@@ -95,7 +99,7 @@ export interface SafeMode {
 
 export interface AgentState {
   agent: string
-  tasks: readonly { task: string; unit: string | null }[]
+  tasks: readonly { task: string; unit: string | null; pack: string | null }[]
   proposals: readonly ProposalRecord[]
   looks: readonly Look[]
   activations: readonly ActivationRecord[]
@@ -103,12 +107,12 @@ export interface AgentState {
   safeMode: SafeMode | null
   /** How each revision was last authorised. */
   authorised: ReadonlyMap<string, EventData<'revision.authorised'>['by']>
+  /** The trial that it is an arm of: no proposal, no task and no fork is ever made of it. */
+  trial: string | null
 }
 
 /** What the state follows from. `model.called` moves it too, while a probation lasts. */
 export const policyKinds = [
-  /** The trial that it is an arm of: no proposal, no task and no fork is ever made of it. */
-  trial: string | null
   'agent.created',
   'agent.forked',
   'task.created',
@@ -162,12 +166,12 @@ export function advance(state: AgentState, event: Event): AgentState {
   const decide = (proposal: string | null, next: ProposalState, reason: string | null): AgentState =>
     move(proposal, { state: next, reason, decidedAt: event.at })
   switch (event.kind) {
-    case 'task.created': {
-      const known = { task: event.task ?? '', unit: event.data.goal?.unit ?? null }
-      return { ...state, tasks: [...state.tasks, known] }
-    }
     case 'agent.forked':
       return { ...state, trial: event.data.trial ?? null }
+    case 'task.created': {
+      const known = { task: event.task ?? '', unit: event.data.goal?.unit ?? null, pack: event.data.pack }
+      return { ...state, tasks: [...state.tasks, known] }
+    }
     case 'proposal.made':
       return derivedFrom({ ...state, proposals: [...state.proposals, made(event)] }, event)
     case 'proposal.checked':
@@ -208,7 +212,8 @@ export function advance(state: AgentState, event: Event): AgentState {
     }
     case 'revision.confirmed': {
       const { activation, proposal } = event.data
-      return withActivation(move(proposal, { state: 'active' }), activation, { state: 'active' })
+      const kept = event.actor === 'operator'
+      return withActivation(move(proposal, { state: 'active' }), activation, { state: 'active', kept })
     }
     case 'revision.rolled-back': {
       const { from, proposal, reason } = event.data
@@ -216,7 +221,10 @@ export function advance(state: AgentState, event: Event): AgentState {
       return withActivation(move(proposal, rolledBack), from.activation, rolledBack)
     }
     case 'revision.regressed':
-      return withActivation(state, event.data.activation, { regressed: true })
+      return withActivation(state, event.data.activation, {
+        regressed: true,
+        breach: { ...event.data, seq: event.seq, at: event.at },
+      })
     case 'executor.escalated':
       if (event.data.to !== 'safe-mode') return state
       return {
@@ -313,6 +321,8 @@ function activated(state: AgentState, { seq, at, data }: Event<'revision.activat
     reason: null,
     steps: 0,
     regressed: false,
+    breach: null,
+    kept: false,
     onBreach: (proposal === null ? undefined : proposalOf(state, proposal)?.onBreach) ?? 'propose',
   }
   const past = state.activations.map((one) =>
@@ -352,6 +362,11 @@ export function short(revision: string): string {
 
 export function activeOf(state: AgentState): ActivationRecord | undefined {
   return state.activations.at(-1)
+}
+
+/** The operator's turn: it has gone beyond a limit, and is neither rolled back nor kept. */
+export function isBreachOpen({ regressed, kept, state }: ActivationRecord): boolean {
+  return regressed && !kept && (state === 'active' || state === 'probation')
 }
 
 export function proposalOf(state: AgentState, proposal: string): ProposalRecord | undefined {

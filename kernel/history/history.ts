@@ -177,11 +177,11 @@ export interface History {
   ): Promise<{ agent: string; task: string; model: string; items: { kind: string; hash: string }[] }>
 
   steps(task: string, options?: { afterTurn?: number; afterStep?: number }): Promise<StepRow[]>
-  /** Of one activation, in order; with `isLast`, the last `limit` of them. `isPlain`: without those that are work on the policy. */
+  /** Of one activation, in order; with `isLast`, the last `limit` of them. */
   activationSteps(
     agent: string,
     activation: number,
-    options: { task?: string; limit: number; isLast?: boolean; isPlain?: boolean },
+    options: { task?: string; limit: number; isLast?: boolean },
   ): Promise<StepRow[]>
   /** Steps of an agent that are work on its policy and began in `(after, until]`, epoch ms. */
   policyWork(

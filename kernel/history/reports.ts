@@ -46,8 +46,8 @@ export function createReports(store: Pick<Store, 'query'>): Reports {
       const rows = (await store.query('steps', task, afterTurn, afterStep)) as StoredStep[]
       return rows.map(stepOf)
     },
-    async activationSteps(agent, activation, { task = null, limit, isLast = false, isPlain = false }) {
-      const rows = await store.query('activationSteps', agent, activation, { task, limit, isLast, isPlain })
+    async activationSteps(agent, activation, { task = null, limit, isLast = false }) {
+      const rows = await store.query('activationSteps', agent, activation, { task, limit, isLast })
       return (rows as StoredStep[]).map(stepOf)
     },
     async policyWork(agent, { after, until }) {

@@ -32,7 +32,6 @@ interface StepFilter {
   task: string | null
   limit: number
   isLast: boolean
-  isPlain: boolean
 }
 
 const forever = Number.MAX_SAFE_INTEGER
@@ -123,15 +122,15 @@ export function createQueries(db: Connection, dataDir: string) {
           FROM step_rollup WHERE task = ? AND (turn, step) > (?, ?) ORDER BY turn, step`)
         .all(task, afterTurn, afterStep),
 
-    /** In order; where `isLast`, the last `limit` of them. Without work on the policy where `isPlain`. */
-    activationSteps(agent: string, activation: number, { task, limit, isLast, isPlain }: StepFilter) {
-      const order = isLast ? 'DESC' : 'ASC'
+    /** In order; where `isLast`, the last `limit` of them. Of one task by its steps, of all by time. */
+    activationSteps(agent: string, activation: number, { task, limit, isLast }: StepFilter) {
+      const keys = task === null ? ['at', 'task', 'turn', 'step'] : ['turn', 'step']
+      const order = keys.map((key) => `${key} ${isLast ? 'DESC' : 'ASC'}`).join(', ')
       const rows = db
         .prepare(`SELECT task, turn, step, activation, revision, at, tool_calls AS toolCalls, progress,
           ${stepMore}, ${spendColumns} FROM step_rollup
-          WHERE agent = ? AND activation = ? AND (? IS NULL OR task = ?) AND (? = 0 OR policy_work = 0)
-          ORDER BY at ${order}, task ${order}, turn ${order}, step ${order} LIMIT ?`)
-        .all(agent, activation, task, task, isPlain ? 1 : 0, limit)
+          WHERE agent = ? AND activation = ? ${task === null ? '' : 'AND task = ?'} ORDER BY ${order} LIMIT ?`)
+        .all(agent, activation, ...(task === null ? [] : [task]), limit)
       return isLast ? rows.reverse() : rows
     },
 

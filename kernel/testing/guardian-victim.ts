@@ -1,9 +1,11 @@
 // A host whose guardian does something of many steps and may be killed on the way (EXODESK_FAILPOINT). Arguments: data directory,
 // and what: `running` and `at-rest` adopt a proposal, `escalate` falls back after crashes, `safe-mode` gives up on all, `reset` lays /policy anew,
-// `derive`, `return` and `defer` give those verdicts, `rule` lets a rule decide, `revoke` revokes one, `profile` changes the profile, `expire` lets a proposal expire.
+// `derive`, `return` and `defer` give those verdicts, `rule` lets a rule decide, `revoke` revokes one, `profile` changes the profile, `expire` lets a proposal expire,
+// `regress` goes back after a breach of limits, `keep` leaves it as it is.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { agent, openTestGuardian, policy, StandInTask } from './guardian.ts'
+import { limitedSteps } from './limited-steps.ts'
 
 const [dataDir, mode] = process.argv.slice(2)
 let wallMs = 0
@@ -83,6 +85,18 @@ switch (mode) {
     const where = { agent, task: 'T-1', generation: 1, turn: 1, step: 1, revision, box }
     await test.guardian.propose(where, { claim: 'clearer', why: 'it was not' })
     await test.guardian.settled(agent)
+    break
+  }
+  case 'regress':
+  case 'keep': {
+    test.guardian.attach(agent, new StandInTask())
+    await limitedSteps(test, 6)
+    const proposal = await test.propose('two')
+    const { nonce, binding } = await test.guardian.view(agent, proposal)
+    const onBreach = mode === 'keep' ? ('propose' as const) : ('rollback' as const)
+    await test.guardian.approve({ agent, proposal, nonce, binding, reason: '', onBreach })
+    await limitedSteps(test, 7, { costNanoUsd: 9_000_000 })
+    if (mode === 'keep') await test.guardian.keep(agent, 2, 'worth it')
     break
   }
   default:

@@ -478,7 +478,14 @@ export const eventSchemas = {
     stage: z.enum(['start', 'handshake', 'drain', 'commit']),
     error: text,
   }),
-  'revision.confirmed': z.strictObject({ activation, revision: sha256, proposal: proposal.nullable(), steps: count }),
+  'revision.confirmed': z.strictObject({
+    activation,
+    revision: sha256,
+    proposal: proposal.nullable(),
+    steps: count,
+    /** By the operator, in spite of a breach of its limits. */
+    reason: text.optional(),
+  }),
   'revision.rolled-back': z.strictObject({
     from: z.strictObject({ activation, revision: sha256 }),
     to: z.strictObject({ activation, revision: sha256 }),
