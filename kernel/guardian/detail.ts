@@ -101,7 +101,7 @@ async function triggersOf(core: Core, agent: string, one: ProposalRecord): Promi
 }
 
 /** The event in one plain line: its own words where it has some, else its figures. */
-export function lineOf(event: Event): string {
+function lineOf(event: Event): string {
   const { data } = event
   const value = (name: string) => (data as Record<string, unknown>)[name]
   const words = ['name', 'outcome', 'status', 'what', 'arguments', 'output', 'text', 'reason', 'error', 'summary']

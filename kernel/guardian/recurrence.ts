@@ -81,7 +81,7 @@ function plainTexts(files: readonly TreeFile[]): Map<string, string> {
 const plainText = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** Without comments and layout; strings and templates stay as they are. Not parsed: sources are anybody's, and parsers native. */
-export function plainSource(text: string): string {
+function plainSource(text: string): string {
   const parts = text.match(
     /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:\\.|[^'\\\n])*'?|"(?:\\.|[^"\\\n])*"?|`(?:\\[\s\S]|[^`\\])*`?|\s+|[\w$]+|[^\w\s$]/g,
   )

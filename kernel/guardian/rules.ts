@@ -22,7 +22,7 @@ export function advanceRules(rules: readonly RuleRecord[], { at, data }: Event<'
 }
 
 /** Why a rule does not cover a proposal, which then waits for a person; null: it does. What only a person may decide wins. */
-export function uncovered(
+function uncovered(
   rule: Pick<RuleRecord, 'agent' | 'tags' | 'except' | 'maxChangedLines'>,
   agent: string,
   one: ProposalRecord,
