@@ -31,13 +31,16 @@ export const propose: Command = {
     const tree = await readTree(dir)
     return withDesk(dataDir, async ({ desk }) => {
       const made = await desk.proposals.submit({ agent, tree, why, ...(claim === undefined ? {} : { claim }) })
-      const { state, checks } = await settled(desk, agent, made.proposal)
+      const { state, checks, unresolved } = await settled(desk, agent, made.proposal)
       if (json) sayJson({ proposal: made.proposal, revision: made.revision, state })
       else {
         say(`${made.proposal} of ${agent} is ${state} (revision ${short(made.revision)})`)
         for (const line of checkLines(checks)) say(line)
         if (made.note !== undefined) say(`It is ${inert(made.note, 1000)}.`)
-        if (state === 'ready') say(hint(`Approve it with: exodesk approve ${agent} ${made.proposal}`))
+        if (state === 'ready') {
+          const overrides = unresolved.map((check) => ` --override ${check}=REASON`).join('')
+          say(hint(`Approve it with: exodesk approve ${agent} ${made.proposal}${overrides}`))
+        }
       }
       return state === 'failed-checks' ? exitCode.doesNotHold : exitCode.done
     })

@@ -283,7 +283,7 @@ function reviewed(before: ProposalRecord, { at, data }: Event<'proposal.reviewed
     const expiresAt = before.expiresAt === null ? null : before.expiresAt + Math.max(0, (until ?? at) - at)
     return { deferredUntil: until, expiresAt, reason }
   }
-  const decision = { decidedAt: at, reviewedAt: at, decidedBy: by, rule }
+  const decision = { decidedAt: at, reviewedAt: at, decidedBy: by, rule, deferredUntil: null }
   return { state: verdict, reason, ...decision, comments, category, overrides, onBreach }
 }
 

@@ -62,7 +62,8 @@ export function createWorkingCopies(core: Core) {
     let { revision } = laid
     for (const one of ledger.state(agent).proposals) {
       const isOfThisCopy = one.task === task && one.madeSeq > laid.after && one.base === revision
-      if (isOfThisCopy && one.activation !== null) revision = one.revision
+      // The operator's own edits, or what they left out, are not in the agent's copy.
+      if (isOfThisCopy && one.derived === null && one.activation !== null) revision = one.revision
     }
     return revision
   }
@@ -159,7 +160,7 @@ function unreadable(problems: readonly IntakeProblem[]): KernelError {
 }
 
 function shown(one: ProposalRecord): PolicyStatus['proposals'][number] {
-  const failed = one.checks.filter(({ verdict }) => verdict !== 'pass')
+  const failed = one.checks.filter(({ verdict, gates }) => gates && verdict !== 'pass')
   return {
     proposal: one.proposal,
     revision: one.revision,
@@ -167,5 +168,6 @@ function shown(one: ProposalRecord): PolicyStatus['proposals'][number] {
     claim: one.claim,
     ...(one.reason === null ? {} : { reason: one.reason }),
     failedChecks: failed.map(({ check, summary }) => ({ check, summary })),
+    ...(one.comments.length === 0 ? {} : { comments: one.comments.map((comment) => ({ ...comment })) }),
   }
 }
