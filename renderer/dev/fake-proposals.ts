@@ -357,7 +357,7 @@ export function planAll(world: FakeWorld): void {
     before: base,
     after: trees.wideTree,
     revision: world.name('wide'),
-    riskReasons: ['Changes executor logic in 8 files'],
+    riskReasons: ['Changes executor logic in 10 files'],
     deferredUntil: Date.now() + 50 * 60_000,
   })
   plan(world, {

@@ -74,7 +74,7 @@ const rows = (from: number) =>
 
 const skill = (n: number) => retry.replace('once', `skill${n}`)
 const skills = (textOf: (n: number) => string): Tree =>
-  Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`skills/skill-${n}.ts`, textOf(n)]))
+  Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`skills/skill-${n}.ts`, textOf(n)]))
 
 export const seedTree: Tree = {
   ...skills(skill),
@@ -188,7 +188,7 @@ export const longTree: Tree = {
   ).join('\n')}\n]\n`,
 }
 
-/** Ten files, one of them large and one a single line. */
+/** Ten files of a usual size, one that is large, and one of a single line. */
 export const wideTree: Tree = {
   ...gatherTree,
   ...skills((n) => skill(n).replace('20_000', '30_000').replace('const wait7 = 350', 'const wait7 = 300')),

@@ -49,7 +49,7 @@ sockets.on('connection', (socket) => {
   if (flags.includes('expired')) socket.close(4401)
   else void handler.upgrade(socket)
 })
-server.listen(Number(port), '127.0.0.1', () => process.stdout.write(`http://127.0.0.1:${port}/\n`))
+server.listen(Number(port), '127.0.0.1', () => process.stdout.write(`http://127.0.0.1:${server.address().port}/\n`))
 if (!flags.includes('still'))
   setInterval(() => {
     if (!world.isEmpty && world.state === 'running') world.step()

@@ -26,6 +26,7 @@ const sheet: Record<string, [chord: string, what: string][]> = {
     ['a', 'Mark the hunk accepted; X rejected'],
     ['c', 'Comment on the line'],
     ['v', 'Mark the file as viewed, go to the next'],
+    ['e', 'Edit the proposed text; Escape and E end it'],
     ['w', 'Show or hide whitespace changes'],
     ['f', 'Whole file or changes only'],
     ['m', 'Show or hide what moved'],

@@ -16,6 +16,8 @@ export interface Place {
 
 interface Props {
   path: string
+  /** Another file is on its way: what is here is not to be seen. */
+  isHidden: boolean
   /** null: the file is not there on that side. */
   before: string | null
   /** As proposed. */
@@ -39,7 +41,7 @@ interface Props {
 
 /** One diff editor, reused from file to file. */
 export function DiffView(props: Props) {
-  const { path, before, after, edited, isEditing, isLarge, settings, hunks, comments, reveal } = props
+  const { path, isHidden, before, after, edited, isEditing, isLarge, settings, hunks, comments, reveal } = props
   const host = useRef<HTMLDivElement>(null)
   const [editor, setEditor] = useState<{ monaco: Monaco; diff: DiffEditor } | null>(null)
   const [error, setError] = useState<string | null>(null)
@@ -217,6 +219,7 @@ export function DiffView(props: Props) {
         ref={host}
         className={`review-editor ${sidesClass(before, after)} ${isLarge ? 'review-large' : ''}`}
         data-editing={isEditing || undefined}
+        data-hidden={isHidden || undefined}
       />
     </>
   )

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
+import type { Comment } from '../../../kernel/wire/events.ts'
 import type { ProposalDetail } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
 import { Loaded } from '../../components/states.tsx'
-import { useDesk } from '../../lib/desk.tsx'
+import { queryClient, useDesk } from '../../lib/desk.tsx'
 import { CommentBox } from './comment-box.tsx'
 import { DiffView, type Place } from './diff-view.tsx'
 import type { HunkView } from './editor-marks.ts'
@@ -30,6 +31,13 @@ interface Props {
   since: Since
 }
 
+interface Sides {
+  path: string
+  before: string | null
+  after: string | null
+}
+
+const noComments: readonly Comment[] = []
 const noHunks: readonly HunkView[] = []
 
 /** Both sides of one file, exactly as stored. */
@@ -38,12 +46,21 @@ export function FileDiff(props: Props) {
   const [canSplit, setCanSplit] = useState(true)
   const desk = useDesk()
   const { agent, proposal, revision, base } = detail
-  const sides = useQuery({
-    queryKey: ['proposal-file', agent, proposal, revision, base, path],
-    queryFn: () => desk.proposals.file({ agent, proposal, path }),
+  const sidesOf = (of: string) => ({
+    queryKey: ['proposal-file', agent, proposal, revision, base, of],
+    queryFn: async () => ({ path: of, ...(await desk.proposals.file({ agent, proposal, path: of })) }),
   })
+  // The file before stays in the editor, unseen, until this one is there: so the editor is not made anew.
+  const sides = useQuery({ ...sidesOf(path), placeholderData: (shown: Sides | undefined) => shown })
+  const at = review.order.indexOf(path)
+  const neighbours = [review.order[at + 1], review.order[at - 1]]
+  useEffect(() => {
+    if (sides.isPlaceholderData) return
+    for (const each of neighbours) if (each !== undefined) void queryClient.prefetchQuery(sidesOf(each))
+  })
+  const isHere = sides.data?.path === path
   const file = detail.files.find((each) => each.path === path)
-  const tier = file && sides.data ? tierOf(file, [sides.data.before, sides.data.after]) : null
+  const tier = file && sides.data && isHere ? tierOf(file, [sides.data.before, sides.data.after]) : null
   const { foundHuge, foundRead, onSeen, here, current, draft } = review
   useEffect(() => {
     if (tier === 'huge') foundHuge(path)
@@ -69,9 +86,11 @@ export function FileDiff(props: Props) {
       <Bar {...props} canSplit={canSplit} hidden={hidden} isHuge={tier === 'huge'} />
       <HunkBar review={review} isOpen={isOpen} onComment={comment} />
       <Loaded query={sides} what={path} rows={10}>
-        {({ before, after }) => (
+        {({ path: shownPath, before, after }) => (
           <>
-            {before !== null && before === after && <p className="review-note muted">Both sides are the same.</p>}
+            {isHere && before !== null && before === after && (
+              <p className="review-note muted">Both sides are the same.</p>
+            )}
             {tier === 'huge' && file && !isSince ? (
               <HugeFile
                 key={path}
@@ -83,19 +102,20 @@ export function FileDiff(props: Props) {
               />
             ) : (
               <DiffView
-                path={path}
-                before={isSince ? since.textOf(path) : before}
+                path={shownPath}
+                isHidden={!isHere}
+                before={isSince ? since.textOf(shownPath) : before}
                 after={after}
-                edited={isSince ? undefined : edited}
-                isEditing={isEditing && !isSince}
-                isLarge={tier !== 'normal'}
+                edited={isSince || !isHere ? undefined : edited}
+                isEditing={isEditing && !isSince && isHere}
+                isLarge={tier !== null && tier !== 'normal'}
                 settings={settings}
-                hunks={isSince ? noHunks : review.views}
-                comments={comments}
-                reveal={review.reveal}
+                hunks={isSince || !isHere ? noHunks : review.views}
+                comments={isHere ? comments : noComments}
+                reveal={isHere ? review.reveal : null}
                 onEdit={(text) => setEdit(review, path, text, after)}
                 onSeen={(side, from, to) => {
-                  if (!isSince) onSeen(path, side, from, to)
+                  if (!isSince && isHere) onSeen(path, side, from, to)
                 }}
                 onCursor={review.setCursor}
                 onSplit={setCanSplit}
@@ -189,7 +209,7 @@ function Bar(props: Props & { canSplit: boolean; hidden: number; isHuge: boolean
           </button>
         )}
         <Toggle
-          name={isEditing ? '✎ editing' : edited === undefined ? 'edit' : '✎ edit: yours'}
+          name={isEditing ? '✎ editing' : edited === undefined ? 'edit (E)' : '✎ yours (E)'}
           title="Change the proposed text. It becomes a revision of its own, and its checks run again"
           isOn={isEditing}
           isDisabled={!isOpen || isHuge || since.isOn}

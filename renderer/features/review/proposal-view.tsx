@@ -48,6 +48,9 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
     },
     w: () => setSettings({ ignoreWhitespace: !settings.ignoreWhitespace }),
     f: () => setSettings({ hideUnchanged: !settings.hideUnchanged }),
+    e: () => {
+      if (path !== null && isOpen && !since.isOn && review.tierOf(path) !== 'huge') setEditing(!isEditing)
+    },
     m: () => setSettings({ moves: !settings.moves }),
     t: () => document.querySelector<HTMLElement>('.review-evidence summary')?.focus(),
   })
