@@ -3,7 +3,7 @@ import type { StepFigures } from './breach.ts'
 import type { ActivationRecord, AgentState } from './state.ts'
 
 /** Steps of one revision in one task, in order, with the step that each figure is of. */
-export type Figures = StepFigures & Pick<StepRow, 'at' | 'isPolicyWork'>
+export type Figures = StepFigures & Pick<StepRow, 'at' | 'isPolicyWork'> & { isBroken: boolean }
 
 /** Steps of a revision on a task beside steps of the revision that it took the place of. */
 export interface Comparison {
@@ -77,6 +77,7 @@ export async function figuresOf(
       ...{ modelCalls, failedCalls, toolCalls, toolErrors, cacheRead, costNanoUsd, at, isPolicyWork },
       inputTokens: row.uncached + cacheRead + row.cacheWrite,
       gained: progress?.source === 'measured' ? gained : null,
+      isBroken: row.cacheBreak !== null,
       isFirst: !isCut && index === 0,
     }
   })

@@ -3,6 +3,7 @@ import type { TreeFile } from '../sandbox/sandbox.ts'
 import type { Binding, Comment, EventData } from '../wire/events.ts'
 import type { PolicyProposeResult, ProposalState } from '../wire/executor.ts'
 import type { ProposalDetail, ProposalSummary, RevisionRow } from '../wire/operator.ts'
+import type { Effect } from '../wire/operator-effects.ts'
 import type {
   DeriveInput,
   FileHunks,
@@ -147,6 +148,8 @@ export interface Guardian extends PolicyService {
   }
 
   revisions(agent: string): Promise<RevisionRow[]>
+  /** What each activation was said to bring, and what it brought. */
+  effects(agent: string): Promise<Effect[]>
   /** The operator leaves a revision that has gone beyond a limit as it is. @throws KernelError `conflict`. */
   keep(agent: string, activation: number, reason: string): Promise<{ seq: number }>
   rollbackPreview(

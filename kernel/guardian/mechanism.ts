@@ -6,6 +6,7 @@ import { createBindings } from './binding.ts'
 import { createChecking } from './checking.ts'
 import { Core, type GuardianParts } from './core.ts'
 import { createDerive } from './derive.ts'
+import { effectsOf } from './effects.ts'
 import { createExpiry } from './expiry.ts'
 import { fork } from './fork.ts'
 import type { ActiveRevision, Guardian } from './guardian.ts'
@@ -176,6 +177,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
     rules,
 
     revisions: (agent) => views.revisions(agent),
+    effects: (agent) => effectsOf(core, agent),
     keep: (agent, wanted, reason) => limits.keep(agent, wanted, reason),
     rollbackPreview: (agent, wanted) => rollback.preview(agent, wanted),
     rollback: (agent, wanted, expectActive, reason) => rollback.rollback(agent, wanted, expectActive, reason),

@@ -338,7 +338,10 @@ export function createRouter(parts: OperatorParts) {
       })),
     },
     revisions: {
-      effects: os.revisions.effects.handler(later),
+      effects: os.revisions.effects.handler(({ input }) => guardian.effects(input.agent)),
+      keep: os.revisions.keep.handler(({ input }) =>
+        guardian.keep(input.agent, input.activation, typed(input.reason, 'your reason')),
+      ),
       list: os.revisions.list.handler(({ input }) => guardian.revisions(input.agent)),
       files: os.revisions.files.handler(({ input }) => revisions.read(input.revision)),
       compare: os.revisions.compare.handler(async ({ input }) => ({

@@ -7,8 +7,16 @@ const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 const count = z.number().int().nonnegative()
 
-/** Median over the steps of one revision, with their number; null: nothing to measure. */
-const figure = z.object({ median: z.number(), low: z.number(), high: z.number(), n: count }).nullable()
+/** With an interval of 95 %, and the number of steps that it is over; null: nothing to measure. */
+const figure = z.object({ value: z.number(), low: z.number(), high: z.number(), n: count }).nullable()
+const figures = z.object({
+  /** Medians over steps, without the first one of a revision or task, whose prefix is new. */
+  inputTokens: figure,
+  costNanoUsd: figure,
+  cachedShare: figure,
+  /** Measured progress for a dollar: a ratio of sums. */
+  progressPerUsd: figure,
+})
 
 export const effectSchema = z.object({
   activation: count,
@@ -22,10 +30,13 @@ export const effectSchema = z.object({
       n: count,
     })
     .nullable(),
-  /** Of the revision before it, and of this one, step by step in history. */
-  before: z.object({ inputTokens: figure, costNanoUsd: figure, cachedShare: figure, progress: figure }),
-  after: z.object({ inputTokens: figure, costNanoUsd: figure, cachedShare: figure, progress: figure }),
+  /** Up to 200 steps each: the last of the revision before it, the first of this one. */
+  before: figures,
+  after: figures,
+  /** By intervals that do not overlap. */
   verdict: z.enum(['better', 'worse', 'inconclusive', 'not-measured']),
+  /** What the verdict is about: the first of these that is measured on both sides. */
+  judgedBy: z.enum(['progress-per-dollar', 'cost-per-step', 'input-tokens']).nullable(),
   /** Whether the edit has repaid the making of it. */
   breakEven: z
     .object({
@@ -36,10 +47,33 @@ export const effectSchema = z.object({
       atStep: count.nullable(),
       isRepaid: z.boolean(),
       basis: z.string(),
+      /** What saving is counted by. */
+      per: z.enum(['unit', 'step']).nullable(),
+      /** Steps since, which the figures are over. */
+      steps: count,
+      /** Saved less spent after so many steps, thinned. */
+      line: z.array(z.object({ step: count, netNanoUsd: z.number() })),
     })
     .nullable(),
-  regressed: z.object({ at: z.number(), limit: z.string(), value: z.number(), bound: z.number() }).nullable(),
+  regressed: z
+    .object({
+      at: z.number(),
+      seq: count,
+      limit: z.string(),
+      value: z.number(),
+      bound: z.number(),
+      text: z.string(),
+      /** It is neither rolled back nor kept: the operator's turn. */
+      isOpen: z.boolean(),
+      leadsTo: z.enum(['propose', 'rollback']),
+    })
+    .nullable(),
 })
 export type Effect = z.infer<typeof effectSchema>
 
 export const effectsContract = oc.input(z.strictObject({ agent: agentName })).output(z.array(effectSchema))
+
+/** Leaves a revision that has gone beyond a limit as it is. `conflict` where none has, or another is active. */
+export const keepContract = oc
+  .input(z.strictObject({ agent: agentName, activation: count, reason: z.string().trim().min(1).max(4000) }))
+  .output(z.strictObject({ seq: count }))

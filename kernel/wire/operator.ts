@@ -13,7 +13,7 @@ import {
 } from './events.ts'
 import { budgetsContract } from './operator-budgets.ts'
 import { credentialsContract } from './operator-credentials.ts'
-import { effectsContract } from './operator-effects.ts'
+import { effectsContract, keepContract } from './operator-effects.ts'
 import { forkContract, historyContract } from './operator-history.ts'
 import { pricesContract } from './operator-prices.ts'
 import {
@@ -510,6 +510,7 @@ export const operatorContract = {
   artifacts: artifactsContract,
   revisions: {
     effects: effectsContract,
+    keep: keepContract,
     list: oc.input(z.strictObject({ agent: agentName })).output(z.array(revisionRowSchema)),
     files: oc
       .input(z.strictObject({ revision: sha256 }))
