@@ -2,13 +2,14 @@ import { isUtf8 } from 'node:buffer'
 import { implement, ORPCError } from '@orpc/server'
 import { KernelError, publicError } from '../errors.ts'
 import type { Guardian } from '../guardian/guardian.ts'
+import type { Opinions } from '../guardian/opinion.ts'
 import type { History, TaskTotals, View } from '../history/history.ts'
 import type { OperatorPrices } from '../models/models.ts'
 import type { Revisions } from '../revisions/revisions.ts'
 import type { Tasks } from '../tasks/tasks.ts'
-import type { ToolDesk } from '../tools/desk.ts'
+import type { ToolDesk } from '../tools/tools.ts'
 import type { Trials } from '../trials/trials.ts'
-import type { Event, EventKind } from '../wire/events.ts'
+import type { Event } from '../wire/events.ts'
 import {
   type ActivationPoint,
   type EventRow,
@@ -17,6 +18,7 @@ import {
   type PackRow,
 } from '../wire/operator.ts'
 import type { ReviewerHealth } from '../wire/operator-review.ts'
+import { agentRows } from './agents.ts'
 import type { createArtifactDesk } from './artifacts.ts'
 import type { createBudgetDesk } from './budgets.ts'
 import type { createCredentials } from './credentials.ts'
@@ -42,6 +44,7 @@ export interface OperatorParts {
   ensureAgent(agent: string): Promise<void>
   historyDesk: ReturnType<typeof createHistoryDesk>
   trials: Trials
+  opinions: Pick<Opinions, 'ask'>
   toolDesk: ToolDesk
   artifactDesk: ReturnType<typeof createArtifactDesk>
   reviewerHealth(days?: number): Promise<ReviewerHealth>
@@ -159,29 +162,7 @@ export function createRouter(parts: OperatorParts) {
         await tasks.released(input.agent)
         return left
       }),
-      list: os.agents.list.handler(async () => {
-        const all = tasks.states()
-        const created = [
-          ...(await everyEvent(history, 'agent.created')),
-          // Arms of trials are shown with their trial.
-          ...(await everyEvent(history, 'agent.forked')).filter(({ data }) => data.trial === undefined),
-        ].sort((a, b) => a.seq - b.seq)
-        return Promise.all(
-          created.map(async (event) => {
-            const agent = event.agent ?? ''
-            const own = all.filter((task) => task.agent === agent)
-            const active = await guardian.active(agent)
-            return {
-              agent,
-              activation: active?.activation ?? 0,
-              revision: active?.revision ?? event.data.revision,
-              createdAt: event.at,
-              tasks: own.length,
-              runningTask: own.find((task) => task.state !== 'finished')?.task ?? null,
-            }
-          }),
-        )
-      }),
+      list: os.agents.list.handler(() => agentRows(parts)),
     },
     tasks: {
       list: os.tasks.list.handler(async () => (await tasks.list()).map(hinted)),
@@ -290,7 +271,7 @@ export function createRouter(parts: OperatorParts) {
     },
     reviewer: {
       health: os.reviewer.health.handler(({ input }) => parts.reviewerHealth(input.days)),
-      opinion: os.reviewer.opinion.handler(later),
+      opinion: os.reviewer.opinion.handler(({ input }) => parts.opinions.ask(input)),
     },
     tools: {
       list: os.tools.list.handler(({ input }) => toolDesk.list(input.agent)),
@@ -389,15 +370,4 @@ type Usage = Pick<TaskTotals, 'uncached' | 'cacheRead' | 'cacheWrite' | 'output'
 function usageRow(key: string, usage: Usage, calls: number, failed: number) {
   const { uncached, cacheRead, cacheWrite, output, reasoning, costNanoUsd } = usage
   return { key, uncached, cacheRead, cacheWrite, output, reasoning, costNanoUsd, calls, failed }
-}
-
-async function everyEvent<K extends EventKind>(history: History, kind: K): Promise<Event<K>[]> {
-  const found: Event<K>[] = []
-  let after: number | null = 0
-  while (after !== null) {
-    const page = await history.read({ agent: null }, { kinds: [kind], after, limit: 1000 })
-    found.push(...(page.events as Event<K>[]))
-    after = page.next
-  }
-  return found
 }

@@ -10,9 +10,9 @@ import { createFigures } from './figures.ts'
 import { offeredAs } from './offered.ts'
 import { createReader } from './reading.ts'
 import { type Activation, type AgentRecord, createRecord, type Named } from './record.ts'
-import type { Quarantine, SourceFacts } from './tools.ts'
+import type { Quarantine, SourceFacts, ToolDesk } from './tools.ts'
 
-export interface ToolDeskParts {
+interface ToolDeskParts {
   history: History
   revisions: Pick<Revisions, 'read' | 'hashes'>
   quarantine: Quarantine
@@ -33,8 +33,8 @@ interface Look {
   named: (Named & { isOffered: boolean })[]
 }
 
-/** What an agent can do now, who made it and who approved it; and what the operator does about it. */
-export function createToolDesk(parts: ToolDeskParts) {
+/** @see ToolDesk */
+export function createToolDesk(parts: ToolDeskParts): ToolDesk {
   const { history, revisions, quarantine, clock } = parts
   const record = createRecord(history)
   const figures = createFigures(parts)
@@ -199,8 +199,6 @@ export function createToolDesk(parts: ToolDeskParts) {
     },
   }
 }
-
-export type ToolDesk = ReturnType<typeof createToolDesk>
 
 /**
  * Since when a tool of this name and file has been there without a break, and where its bytes changed since. Of the

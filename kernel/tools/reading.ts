@@ -17,7 +17,7 @@ const globals: [name: string, use: RegExp][] = [
  * What one source file says that it reaches for, by its words: names that are put together while it runs are not seen,
  * and then show as observed and not declared.
  */
-export function factsOf(text: string): SourceFacts {
+function factsOf(text: string): SourceFacts {
   const imports = [...text.matchAll(imported), ...text.matchAll(loaded)].map((found) => found[2] ?? '')
   const reaches = new Set([...text.matchAll(method)].map((found) => found[2] ?? ''))
   if (execMember.test(text)) reaches.add('sandbox.exec')

@@ -1,3 +1,5 @@
+import type { ToolDetail, ToolRow } from '../wire/operator-tools.ts'
+
 /** Why the operator has taken a tool away from an agent, and when. */
 export interface Quarantined {
   at: number
@@ -15,4 +17,21 @@ export interface SourceFacts {
   imports: readonly string[]
   /** Wire methods and modules by which it reaches beyond itself. */
   reaches: readonly string[]
+}
+
+/** What an agent can do now, who made it and who approved it; and what the operator does about it. */
+export interface ToolDesk {
+  /** @throws KernelError `not-found`: no such agent. */
+  list(agent: string): Promise<ToolRow[]>
+  /** @throws KernelError `not-found`, as all that follow, naming the tools there are. */
+  get(agent: string, tool: string): Promise<ToolDetail>
+  source(agent: string, tool: string, revision: string): Promise<{ text: string | null }>
+  /** @throws KernelError `conflict`: it is there already. */
+  quarantine(agent: string, tool: string, reason: string): Promise<{ seq: number }>
+  /** @throws KernelError `conflict`: it is not in quarantine. */
+  release(agent: string, tool: string, reason: string): Promise<{ seq: number }>
+  /** @throws KernelError `conflict`: there is no file to audit, or its bytes are others. */
+  audit(agent: string, tool: string, hash: string, note: string): Promise<{ seq: number }>
+  /** @throws KernelError `conflict`: the agent has no such tool any more. */
+  askRetirement(agent: string, tool: string, reason: string): Promise<{ seq: number }>
 }

@@ -1,3 +1,4 @@
+// Long because: it has a line for each kind of event.
 // One line of the feed for each kind of event. `text` may hold words of the agent: it is only ever shown as inert text.
 import type { EventKind } from '../../kernel/wire/events.ts'
 import type { EventRow } from '../../kernel/wire/operator.ts'
