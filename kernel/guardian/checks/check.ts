@@ -32,6 +32,8 @@ export interface CheckOutcome {
   /** One plain sentence; where it did not pass, with what to do. */
   summary: string
   details: EventData<'proposal.checked'>['details']
+  /** Where there is nothing yet that it could be decided by: then it is shown, and holds nothing up. */
+  gates?: false
 }
 
 /** One check of a profile. `unresolved` says that it could not be decided, and is never a pass. */

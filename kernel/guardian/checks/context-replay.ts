@@ -20,18 +20,16 @@ export const contextReplay: Check = {
     'Runs the candidate at recorded steps up to its model call: errors, prompt size, cached share and cost per step.',
   gates: true,
   thresholds,
-  rules: { version: 1 },
+  rules: { version: 2 },
   async run({ agent, proposal, revision, baseRevision, thresholds: set }, { replays }, signal) {
     const { steps, ...limits } = { ...thresholds, ...set }
     const request = { agent, base: baseRevision, candidate: revision, label: `${agent}.${proposal}.replay`, signal }
     const replay = await undecidable('the replay', () => replays.context({ ...request, steps: Math.max(2, steps) }))
     if (replay === null)
-      return unresolved(
-        'no recorded step to replay: this agent has made no model call yet. Run a task first, or decide without',
-        {
-          n: 0,
-        },
-      )
+      return {
+        ...unresolved('no recorded step to replay yet: this agent has made no model call', { n: 0 }),
+        gates: false,
+      }
     return 'verdict' in replay ? replay : judge(replay, limits)
   },
 }

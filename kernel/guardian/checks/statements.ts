@@ -40,10 +40,14 @@ const patterns: Pattern[] = [
     'tests-added',
     /\b(?:add(?:s|ed|ing)?|wrote|writes|includ(?:es|ed|ing)|comes with|brings)\s+(?:(?!(?:that|which|who|to|so|before|after|when)\b)[\w-]+\s+){0,5}?tests?\b(?!\s+(?:whether|that the (?:model|agent)|if|tool|command|call))/,
   ],
+  [
+    'tests-added',
+    /\btests? (?:of (?:its|their) own )?(?:(?:were|was|are|is|have been|has been) (?:now |also )?(?:added|written|included|provided)|come along|included)\b/,
+  ],
   ['tests-added', /\b(?:covered|tested) by (?:a |an |new |unit |its own )*tests?\b/],
   [
     'tests-pass',
-    /\b(?:all |the |its |every |own )*tests? (?:still )?(?:pass(?:es|ed)?|succeeds?|succeeded|is green|are green|ran green|hold)\b/,
+    /\b(?:all |the |its |every |own )*tests? (?:(?:were|are|have been) \w+ and )?(?:still )?(?:pass(?:es|ed)?|succeeds?|succeeded|is green|are green|ran green|hold)\b/,
   ],
   [
     'only-files',
