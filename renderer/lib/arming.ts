@@ -34,7 +34,7 @@ export type Arming =
   | { kind: 'armed'; holdMs: number }
 
 const waitMs = 800
-export const holdMs = 1500
+const holdMs = 1500
 
 /**
  * Low risk needs attention alone, from medium on every file must have been viewed, and high risk needs each of its risky

@@ -60,7 +60,7 @@ export function saveDraft(store: Store, key: string, draft: Draft, now: number):
   }
 }
 
-export function isEmpty(draft: Draft): boolean {
+function isEmpty(draft: Draft): boolean {
   const { reason, comments, category, onBreach, ...records } = draft
   const isBare = reason === '' && comments.length === 0 && category === null && onBreach === 'propose'
   return isBare && Object.values(records).every((record) => Object.keys(record).length === 0)

@@ -16,7 +16,7 @@ export function tierOf(
   return changed >= largeFrom ? 'large' : 'normal'
 }
 
-export function hasLongLine(text: string): boolean {
+function hasLongLine(text: string): boolean {
   if (text.length <= longestLine) return false
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf('\n', from)

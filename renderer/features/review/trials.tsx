@@ -7,7 +7,7 @@ import { Simulated } from '../../components/status.tsx'
 import { useDesk } from '../../lib/desk.tsx'
 import { money, share, signed, whole } from '../../lib/format.ts'
 
-export function useTrials({ agent, proposal }: Pick<ProposalDetail, 'agent' | 'proposal'>) {
+function useTrials({ agent, proposal }: Pick<ProposalDetail, 'agent' | 'proposal'>) {
   const desk = useDesk()
   return useQuery({
     queryKey: ['proposals', 'trials', agent, proposal],

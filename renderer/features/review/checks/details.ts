@@ -38,7 +38,7 @@ export function testsOf(details: Details): TestsReport | null {
 }
 
 /** The check of that name, where it has reported. */
-export function checkOf(detail: Pick<ProposalDetail, 'checks'>, name: string): ProposalDetail['checks'][number] | null {
+function checkOf(detail: Pick<ProposalDetail, 'checks'>, name: string): ProposalDetail['checks'][number] | null {
   return detail.checks.findLast((check) => check.check === name) ?? null
 }
 
