@@ -293,7 +293,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       faults.push(...(await look(page, 'rollback-preview')))
       await byTest(page, 'rollback-confirm').click()
       await byTest(page, 'rollback-receipt').waitFor()
-      await dialog.locator('footer').getByRole('button', { name: 'Close' }).click()
+      await byTest(page, 'rollback-receipt').getByRole('button', { name: 'Undo: back to r2' }).waitFor()
       await expect.poll(() => byTest(page, 'revision-row').count()).toBe(3)
       const after = await activations()
       expect(after.map(({ activation }) => activation)).toEqual([1, 2, 3])

@@ -3,6 +3,7 @@ import { ORPCError } from '@orpc/server'
 import type { EventRow, TaskSummary } from '../../kernel/wire/operator.ts'
 import { os } from './fake-contract.ts'
 import { compareTrees } from './fake-diff.ts'
+import { fakeEffects } from './fake-effects.ts'
 import { hash } from './fake-hash.ts'
 import { fakeReview } from './fake-review.ts'
 import { fakeTools } from './fake-tools.ts'
@@ -10,6 +11,8 @@ import type { FakeWorld } from './fake-world.ts'
 
 /** The whole operator contract over an invented world. */
 export function fakeHost(world: FakeWorld) {
+  /** Regressed, and left as it is. */
+  const kept = new Set<number>()
   const taskOf = (): TaskSummary => taskSummary(world)
   const marked = (kind: EventRow['kind'], data: EventRow['data']) => ({
     seq: world.append({ kind, task: 'T-1', actor: 'operator', data }).seq,
@@ -233,7 +236,11 @@ export function fakeHost(world: FakeWorld) {
     profile: { get: os.profile.get.handler(none), set: os.profile.set.handler(none) },
     ...fakeTools(world),
     revisions: {
-      effects: os.revisions.effects.handler(() => []),
+      effects: os.revisions.effects.handler(() => fakeEffects(world, kept)),
+      keep: os.revisions.keep.handler(({ input }) => {
+        kept.add(input.activation)
+        return { seq: world.events.length }
+      }),
       list: os.revisions.list.handler(() => {
         const points = world.activations()
         return world.revisions.map((row, index) => {

@@ -101,6 +101,12 @@ export function useAgents() {
   return useQuery({ queryKey: ['agents'], queryFn: () => desk.agents.list() })
 }
 
+/** What each activation brought; part of what its revisions are. */
+export function useEffects(agent: string) {
+  const desk = useDesk()
+  return useQuery({ queryKey: ['revisions', agent, 'effects'], queryFn: () => desk.revisions.effects({ agent }) })
+}
+
 export function usePacks() {
   const desk = useDesk()
   return useQuery({ queryKey: ['packs'], queryFn: () => desk.packs.list() })

@@ -1,9 +1,12 @@
 import type { RevisionRow } from '../../../kernel/wire/operator.ts'
+import type { Effect } from '../../../kernel/wire/operator-effects.ts'
 import { InertText } from '../../components/inert-text.tsx'
 import { RevisionStatus, Simulated } from '../../components/status.tsx'
 import { TimeAgo } from '../../components/time.tsx'
 import { costPerUnit, money, share, shortHash, signed, whole } from '../../lib/format.ts'
 import { hrefOf } from '../../lib/route.ts'
+import { breakEvenWords } from './break-even.tsx'
+import { EffectCell } from './effects.tsx'
 
 const causes = {
   seed: 'seed',
@@ -23,6 +26,9 @@ const authorities = {
 interface Props {
   agent: string
   rows: RevisionRow[]
+  effects: ReadonlyMap<number, Effect>
+  /** What others are compared with; null: the revision before each. */
+  baseline: number | null
   active: RevisionRow | undefined
   marked: number
   picked: number[]
@@ -34,7 +40,7 @@ interface Props {
 
 /** Newest first. A rollback is a new activation of older content: nothing is ever taken out of the list. */
 export function Timeline(props: Props) {
-  const { agent, rows, active, marked, picked, unit, isSimulated, onPick, onRollback } = props
+  const { agent, rows, effects, baseline, active, marked, picked, unit, isSimulated, onPick, onRollback } = props
   return (
     <section className="panel" aria-label="Activations">
       <header>
@@ -56,6 +62,7 @@ export function Timeline(props: Props) {
               <th>Revision</th>
               <th>Cause</th>
               <th>Authorised by</th>
+              <th>Effect</th>
               <th className="figure">Steps</th>
               <th className="figure">Cost</th>
               <th className="figure">Gained</th>
@@ -85,9 +92,11 @@ export function Timeline(props: Props) {
                 </td>
                 <td>
                   <strong>r{row.activation}</strong>
+                  {row.activation === baseline && <div className="muted">baseline</div>}
                 </td>
                 <td className="revisions-state">
                   <RevisionStatus state={row.state} />
+                  {effects.get(row.activation)?.regressed && <div className="tone-wait">▲ regressed</div>}
                 </td>
                 <td>
                   <code title={row.revision}>{shortHash(row.revision)}</code>
@@ -96,6 +105,10 @@ export function Timeline(props: Props) {
                   <Cause agent={agent} row={row} />
                 </td>
                 <td>{authorities[row.authorisedBy]}</td>
+                <td className="revisions-effect">
+                  <EffectCell effect={effects.get(row.activation)} />
+                  <Repaid effect={effects.get(row.activation)} />
+                </td>
                 <td className="figure">{whole(row.steps)}</td>
                 <td className="figure">{money(row.costNanoUsd)}</td>
                 <td className="figure">{signed(row.progressDelta)}</td>
@@ -126,6 +139,11 @@ export function Timeline(props: Props) {
       </div>
     </section>
   )
+}
+
+function Repaid({ effect }: { effect: Effect | undefined }) {
+  if (!effect?.breakEven || effect.breakEven.savedNanoUsd === null) return null
+  return <div className="muted">{breakEvenWords(effect.breakEven)}</div>
 }
 
 function Cause({ agent, row }: { agent: string; row: RevisionRow }) {
