@@ -8,6 +8,7 @@ const startTimeoutMs = 30_000
 const models = [
   { name: 'sim-apprentice', description: 'Learns: works step by step, then proposes to work in rounds.' },
   { name: 'sim-novice', description: 'Works step by step and never proposes a change.' },
+  { name: 'sim-reviewer', description: 'Gives a second opinion of a proposal, in figures.' },
   { name: 'sim-saboteur', description: 'Proposes changes that the checks, or you, should refuse.' },
   { name: 'sim-script', description: 'Does what the task text tells it to, call by call.' },
 ]

@@ -15,11 +15,13 @@ import { KernelError } from './errors.ts'
 import { createExecutors } from './executor/executors.ts'
 import { createReplays } from './executor/replay/replays.ts'
 import { createGuardian } from './guardian/mechanism.ts'
+import { createOpinions } from './guardian/opinion.ts'
 import { watchDisk } from './history/disk.ts'
 import type { History, VerifyReport } from './history/history.ts'
 import { showFinding, watchIntegrity } from './history/integrity.ts'
 import { openHistory } from './history/open.ts'
-import { createModelCards, parseModelCards } from './models/cards.ts'
+import { createModelChoice } from './model-choice.ts'
+import { createModelCards } from './models/cards.ts'
 import { createGateway } from './models/gateway.ts'
 import { openOperatorPrices } from './models/operator-prices.ts'
 import { createPriceTable } from './models/prices.ts'
@@ -219,7 +221,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     probationSteps: config.probationSteps ?? 10,
   })
   opened.push(() => guardian.close())
-  const simulatedNames = new Set(config.simulator.models.map((model) => model.name))
+  const models = createModelChoice(config.simulator, cards, modelKeys.ready)
   const tasks = await createTasks({
     history,
     gateway,
@@ -233,30 +235,25 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     packsRoot: resources.packsRoot,
     turnLimits: config.turnLimits ?? { maxSteps: 50, maxMs: 30 * 60_000 },
     seed: () => readSeed(resources.seed),
-    isSimulated: (name) => simulatedNames.has(name),
+    chooseModel: models.choose,
     requireKey: modelKeys.require,
     reports: provider.reports,
     typed,
     endpointProblem,
-    async resolveModel(choice, seed) {
-      if (!choice.simulated) {
-        await modelKeys.ready(choice)
-        return choice
-      }
-      try {
-        const { origin } = await config.simulator.start()
-        const baseUrl = `${origin}/seed/${seed}/v1`
-        const answer = await fetch(`${baseUrl}/models`, { redirect: 'error', signal: AbortSignal.timeout(10_000) })
-        cards.add(parseModelCards(await answer.json()))
-        return { ...choice, baseUrl }
-      } catch (error) {
-        throw new KernelError('unavailable', `the simulator cannot be used: ${(error as Error).message}`, {
-          cause: error,
-        })
-      }
-    },
+    resolveModel: models.resolve,
   })
   opened.push(() => tasks.close())
+  const opinions = createOpinions({
+    history,
+    guardian,
+    revisions,
+    gateway,
+    clock,
+    tokens: counter,
+    ...models,
+    requireKey: modelKeys.require,
+  })
+  opened.push(() => opinions.close())
   const trials = await createTrials({ history, guardian, tasks, gateway })
   opened.push(() => trials.close())
 
@@ -297,6 +294,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     const work = await tasks.recover()
     const policy = await guardian.recover()
     const trialsClosed = await trials.recover()
+    await opinions.recover()
     const closed =
       work.openCallsClosed + work.turnsInterrupted + policy.activationsResolved + policy.checksRestarted + trialsClosed
     // After an orderly end nothing is recovered: what was not over goes on, and that shows in the task itself.
@@ -378,6 +376,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     },
     historyDesk: createHistoryDesk({ history, verified: keepVerified }),
     trials,
+    opinions,
     toolDesk: createToolDesk({ history, revisions, quarantine, tokens: counter, clock }),
     artifactDesk: createArtifactDesk({ history, artifacts }),
     reviewerHealth: (days) => reviewerHealth(history, clock, days),

@@ -13,6 +13,7 @@ import { serveCommand } from './serve.ts'
 import { snapshots } from './snapshots.ts'
 import { answer, packs, pause, resume, steer, stop, tasks } from './tasks.ts'
 import { quarantine, releaseTool, tools } from './tools.ts'
+import { opinion, trial } from './trial.ts'
 import { approve, defer, reject, returnCommand } from './verdicts.ts'
 import { archive, backup, fork, verify } from './verify.ts'
 
@@ -22,6 +23,8 @@ export const commands: Readonly<Record<string, Command>> = {
   serve: serveCommand,
   propose,
   proposals,
+  trial,
+  opinion,
   approve,
   reject,
   return: returnCommand,

@@ -66,11 +66,6 @@ const statusOf: Record<string, number> = {
   internal: 500,
 }
 
-// Until its mechanism is composed.
-const later = (): never => {
-  throw new KernelError('unavailable', 'not built yet')
-}
-
 /** A KernelError as the contract's error: its code and text, never more than `publicError` lets out. */
 function toOrpc(error: unknown, hint: (text: string) => string): never {
   if (error instanceof ORPCError) throw error

@@ -21,7 +21,8 @@ export interface TasksParts extends RunParts {
   packsRoot: string
   /** The starting policy of an agent created at first use. */
   seed: () => Promise<TreeFile[]>
-  isSimulated: (model: string) => boolean
+  /** @throws KernelError `invalid`. */
+  chooseModel: (request: RunRequest) => ModelChoice
   /** @throws KernelError where there is no such key for this model, or it is for another origin; it may be locked. */
   requireKey: (model: ModelChoice) => Promise<void>
   /** What a person wrote, with keys masked. */
@@ -29,9 +30,6 @@ export interface TasksParts extends RunParts {
 }
 
 type Figures = Pick<TaskSummary, 'progress' | 'totals'> & { ran: { activation: number; revision: string } | undefined }
-
-const defaultModel = 'sim-apprentice'
-const openAi = { baseUrl: 'https://api.openai.com/v1', keyEnv: 'OPENAI_API_KEY' }
 
 export async function createTasks(parts: TasksParts): Promise<Tasks> {
   const records = await TaskRecords.open(parts.history)
@@ -159,7 +157,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
     if (trial !== null) throw new KernelError('forbidden', `${agent} is an arm of trial ${trial}: it does nothing else`)
     const safe = parts.guardian.safeMode(agent)
     if (safe !== null) throw new KernelError('conflict', inSafeMode(agent, safe.reason))
-    const model = chooseModel(request)
+    const model = parts.chooseModel(request)
     await parts.requireKey(model)
     const approve = request.approve ?? 'none'
     for (const [name, budget] of [
@@ -224,25 +222,6 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       const name = `${base}-${n}`
       if (!taken.has(name) && (await parts.guardian.active(name)) === null) return name
     }
-  }
-
-  function chooseModel(request: RunRequest): ModelChoice {
-    const name = request.model ?? defaultModel
-    const api = request.api ?? 'responses'
-    if (parts.isSimulated(name) && request.baseUrl === undefined)
-      return { name, api, baseUrl: '', keyEnv: null, simulated: true }
-    // Else a misspelt name would go, with the task, to a paid endpoint.
-    if (name.startsWith('sim-') && request.baseUrl === undefined)
-      throw new KernelError('invalid', `there is no simulated model ${name}; name a base URL if it is another's`)
-    const baseUrl = request.baseUrl ?? openAi.baseUrl
-    if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
-      throw new KernelError('invalid', `${baseUrl} is not a base URL: give one such as ${openAi.baseUrl}`)
-    const { credential } = request
-    if (credential !== undefined && request.keyEnv !== undefined)
-      throw new KernelError('invalid', 'a key comes from a sealed credential or from the environment: name one of them')
-    const isOpenAi = request.baseUrl === undefined && credential === undefined
-    const keyEnv = request.keyEnv ?? (isOpenAi ? openAi.keyEnv : null)
-    return { name, api, baseUrl, keyEnv, ...(credential && { credential }), simulated: false }
   }
 
   /** From history's roll-ups; asked for again only when the task has had an event since. */

@@ -72,7 +72,7 @@ export function writePack(dir: string, { script, goal, toml = '', grader, enviro
   return dir
 }
 
-const names = ['sim-script', 'sim-novice', 'sim-apprentice']
+const names = ['sim-script', 'sim-novice', 'sim-apprentice', 'sim-reviewer']
 
 /** The simulator, as a process that ends with its stdin. @param args as its `main.ts` takes them. */
 export function startSimulator(...args: string[]): Simulator & { stop(): void } {

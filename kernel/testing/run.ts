@@ -109,6 +109,7 @@ export async function openRunBench(behaviour: Behaviour): Promise<RunBench> {
       }
     },
     layPolicy: async () => undefined,
+    trial: { of: () => null },
     // As the real one where there is nothing to fall back to.
     generationFailed: async (_agent: string, { kind, detail }: Parameters<Guardian['generationFailed']>[1]) =>
       kind === 'failed-turns' && bench.decision.action === 'restart'
@@ -151,7 +152,9 @@ export async function openRunBench(behaviour: Behaviour): Promise<RunBench> {
       packsRoot: open.dataDir,
       turnLimits: { maxSteps: 50, maxMs: 60_000 },
       seed: async () => [],
-      isSimulated: () => true,
+      chooseModel: ({ model: name = 'sim-apprentice' }) => ({
+        ...{ name, api: 'responses', baseUrl: '', keyEnv: null, simulated: true },
+      }),
       requireKey: async () => undefined,
       reports: async () => [await provider.report()],
       typed: (text) => text,

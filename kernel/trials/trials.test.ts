@@ -103,7 +103,7 @@ describe.skipIf(boxMissing)('a trial', () => {
     const [proposal] = await desk.proposals.list({ agent, waiting: true })
     const { trial } = await begin(agent, proposal?.proposal ?? '', { maxSteps: 20, capNanoUsd: 1e9 })
     const row = await closed(trial)
-    expect(row).toMatchObject({ state: 'finished', reason: null, simulated: true, task: undefined })
+    expect(row).toMatchObject({ state: 'finished', reason: null, simulated: true })
     const [old, next] = row.arms
     expect(row.arms.map(({ arm, state, outcome }) => [arm, state, outcome])).toEqual([
       ['before', 'finished', 'budget'],
@@ -113,13 +113,8 @@ describe.skipIf(boxMissing)('a trial', () => {
     const perProgress = ({ tokens, progressDelta }: TrialRow['arms'][number]) =>
       (tokens.uncached + tokens.cacheRead + tokens.cacheWrite + tokens.output) / (progressDelta ?? 0)
     if (old === undefined || next === undefined) throw new Error('an arm is missing')
-    console.info(
-      JSON.stringify(
-        row.arms.map((arm) => ({ ...arm, perProgress: perProgress(arm) })),
-        null,
-        1,
-      ),
-    )
+    for (const arm of [old, next])
+      console.info(`${arm.arm}: ${arm.steps} steps, +${arm.progressDelta}, ${Math.round(perProgress(arm))} tokens each`)
     expect(next.progressDelta).toBeGreaterThan(0)
     expect(perProgress(next)).toBeLessThan(perProgress(old) / 2)
     expect(old.failedCalls + next.failedCalls).toBe(0)
@@ -128,9 +123,6 @@ describe.skipIf(boxMissing)('a trial', () => {
     expect(events.filter(({ run, agent: of, task: at }) => run === 'trial' && (of === agent || at === task))).toEqual(
       [],
     )
-    const of = await test.kernel.history.totals({ task })
-    const [, after] = [before, await desk.tasks.get({ task })]
-    expect(of.steps).toBe(after.totals.steps)
     const root = await test.kernel.history.spent({ lineage: agent })
     const arms = row.spentNanoUsd ?? 0
     expect(arms).toBeGreaterThan(0)

@@ -1,6 +1,7 @@
 import { playApprentice } from './apprentice.ts'
 import { playNovice } from './novice.ts'
 import type { RegisteredPlayer } from './player.ts'
+import { playReviewer } from './reviewer.ts'
 import { playSaboteur } from './saboteur.ts'
 import { playScript } from './script.ts'
 
@@ -10,6 +11,7 @@ const size = { contextWindow: 400_000, maxOutputTokens: 128_000 }
 export const players: Record<string, RegisteredPlayer> = {
   'sim-apprentice': { play: playApprentice, ...size },
   'sim-novice': { play: playNovice, ...size },
+  'sim-reviewer': { play: playReviewer, ...size },
   'sim-saboteur': { play: playSaboteur, ...size },
   'sim-script': { play: playScript, ...size },
 }

@@ -65,7 +65,8 @@ function checkCalls(db: Connection, upTo: number): Finding | null {
       if (request === undefined) return bad(`its request ${data.request} is missing`)
       const isSame =
         request.agent === row.agent &&
-        request.task === row.task &&
+        // Of no task: what the kernel itself has asked.
+        request.task === (row.task ?? '') &&
         request.model === data.model &&
         request.parent === data.parent &&
         request.kept === data.keptItems &&
