@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Bench, Row } from './row.ts'
 
-const names = ['history', 'wire', 'gateway', 'sandbox', 'replay'].filter((name) =>
+const names = ['history', 'wire', 'gateway', 'sandbox', 'replay', 'review'].filter((name) =>
   existsSync(join(import.meta.dirname, `${name}.ts`)),
 )
 const sizeNames: Readonly<Record<string, number>> = {

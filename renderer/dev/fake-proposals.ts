@@ -399,6 +399,15 @@ export function planAll(world: FakeWorld): void {
   })
   world.trials.push({ ...fakeTrial('P-4', 300, { capNanoUsd: 20_000_000, capTokens: null, maxSteps: 12 }) })
   plan(world, {
+    proposal: 'P-16',
+    state: 'ready',
+    claim: 'Thirty seconds for each of ten skills',
+    before: base,
+    after: trees.tenTree,
+    revision: world.name('ten'),
+    riskReasons: ['Changes executor logic in 10 files'],
+  })
+  plan(world, {
     proposal: 'P-15',
     state: 'ready',
     claim: 'Notes \u202enwod edispu\u202c and <b>bold</b>',

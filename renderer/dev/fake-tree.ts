@@ -188,10 +188,15 @@ export const longTree: Tree = {
   ).join('\n')}\n]\n`,
 }
 
-/** Ten files of a usual size, one that is large, and one of a single line. */
+const tenSkills = skills((n) => skill(n).replace('20_000', '30_000').replace('const wait7 = 350', 'const wait7 = 300'))
+
+/** Ten files of a usual size. */
+export const tenTree: Tree = { ...gatherTree, ...tenSkills }
+
+/** The same, one that is large, and one of a single line. */
 export const wideTree: Tree = {
   ...gatherTree,
-  ...skills((n) => skill(n).replace('20_000', '30_000').replace('const wait7 = 350', 'const wait7 = 300')),
+  ...tenSkills,
   'data/rows.ts': rows(100_000),
   'data/one-line.json': JSON.stringify(Array.from({ length: 9000 }, (_, n) => n)),
 }

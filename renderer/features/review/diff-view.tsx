@@ -146,7 +146,7 @@ export function DiffView(props: Props) {
   // The zones of a diff are laid out anew with each comparison: comments go in after it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once more with each comparison.
   useEffect(() => {
-    if (!editor?.diff.getModel()) return
+    if (comments.length === 0 || !editor?.diff.getModel()) return
     return showComments(editor.diff, comments)
   }, [editor, comments, computed])
 

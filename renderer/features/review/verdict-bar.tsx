@@ -36,8 +36,8 @@ export function VerdictBar({ detail, view, review }: Props) {
   const state = { hasView: shown !== undefined, isStale, isSending: send.isPending }
   const arming = useArming({ detail, review, attention, ...state })
   const isOpen = detail.state === 'ready'
-  // Nobody can approve what touches the kernel, but it can be turned down.
-  const barred = bar({ ...detail, ...state, risk: detail.risk === 'KERNEL' ? 'HIGH' : detail.risk })
+  // What bars an approval (a probation that runs, say, or what touches the kernel) bars no other verdict.
+  const barred = bar({ ...detail, ...state, blocked: null, risk: detail.risk === 'KERNEL' ? 'HIGH' : detail.risk })
   const hasReason = draft.reason.trim() !== ''
   const hold = useHold(() => {
     if (arming.kind === 'armed') send.mutate({ verb: 'approve' })
