@@ -51,7 +51,7 @@ function linesOf({ predicted, before, after }: Effect): Line[] {
     },
     {
       name: 'Measured progress per dollar',
-      format: (value) => value.toPrecision(3),
+      format: (value) => (value >= 100 ? whole(Math.round(value)) : value.toPrecision(3)),
       predicted: null,
       before: before.progressPerUsd,
       after: after.progressPerUsd,
@@ -133,8 +133,7 @@ export function EffectCell({ effect }: { effect: Effect | undefined }) {
       </span>
       {said?.before && said.after !== null ? (
         <div className="muted">
-          predicted {percent(said.after / said.before)} cost a step, came{' '}
-          {changeOf(before.costNanoUsd, after.costNanoUsd)}
+          cost a step: {percent(said.after / said.before)} predicted → {changeOf(before.costNanoUsd, after.costNanoUsd)}
         </div>
       ) : null}
     </>

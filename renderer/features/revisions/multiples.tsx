@@ -1,5 +1,6 @@
 import type { RevisionRow } from '../../../kernel/wire/operator.ts'
 import { costPerUnit, money, share } from '../../lib/format.ts'
+import './multiples.css'
 
 /** Cost, cached share and progress by activation, one under the other on one axis. Bars start at zero. */
 export function Multiples({ rows }: { rows: RevisionRow[] }) {
