@@ -73,7 +73,7 @@ const homes: Record<string, RegExp> = {
   dockerode: /^kernel\/sandbox\//,
   'better-sqlite3': /^kernel\/store\/|^kernel\/.*\.test\.ts$/,
   electron: /^electron\/(main|preload|window|scheme|operator-port|menu|notifications|keychain)\.ts$/,
-  'playwright-core': /^e2e\//,
+  'playwright-core': /^(e2e|bench)\//,
 }
 
 /** The rule that `imported` breaks in `importer` (a repository path), or null. */
