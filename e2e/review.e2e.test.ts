@@ -260,9 +260,13 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
       .waitFor()
     const parts = Number(/shown in (\d+) parts/.exec((await byTest(page, 'huge-file').textContent()) ?? '')?.[1])
     expect(parts).toBeGreaterThan(20)
-    await page.keyboard.press('v')
-    await byTest(page, 'review-note').getByText('Read all of its parts first').waitFor()
-    if ((await byTest(page, 'approve').count()) > 0) expect(await byTest(page, 'approve').isDisabled()).toBe(true)
+    // The kernel's own checks may have refused it already: then there is no verdict to give.
+    await byTest(page, 'approve').or(byTest(page, 'no-verdict')).first().waitFor()
+    if ((await byTest(page, 'approve').count()) > 0) {
+      await page.keyboard.press('v')
+      await byTest(page, 'review-note').getByText('Read all of its parts first').waitFor()
+      expect(await byTest(page, 'approve').isDisabled()).toBe(true)
+    }
     faults.push(...(await look(page, 'review-huge')))
     const shown = new Set<string>()
     for (let part = 0; part < parts; part += 1) {
