@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Effect } from '../kernel/wire/operator-effects.ts'
 import { boxMissing, dataDir, events, exodesk, removeDataDirs, result, root } from './exodesk.ts'
 
 const pack = 'tasks/hollowmere/skills'
@@ -74,6 +75,17 @@ describe.skipIf(boxMissing)('an agent that writes itself a tool', () => {
     const [before, after] = learned.byActivation
     if (before === undefined || after === undefined) throw new Error('there was no activation')
     expect(perUnit(after)).toBeLessThan(perUnit(before))
+  })
+
+  it('has repaid the making of the edit, by measured progress', async () => {
+    const [, effect] = (await exodesk(data, ['effects', learned.agent])).lines as unknown as Effect[]
+    expect(effect).toMatchObject({ activation: 2, verdict: 'better', judgedBy: 'progress-per-dollar' })
+    expect(effect?.predicted?.n).toBeGreaterThan(0)
+    expect(effect?.breakEven).toMatchObject({ isRepaid: true, per: 'unit', steps: learned.byActivation[1]?.steps })
+    const { spentNanoUsd, savedNanoUsd, atStep } = effect?.breakEven ?? {}
+    expect(spentNanoUsd).toBeGreaterThan(0)
+    expect(savedNanoUsd).toBeGreaterThan(spentNanoUsd ?? 0)
+    expect(atStep).toBeLessThan(learned.byActivation[1]?.steps ?? 0)
   })
 
   it('keeps one history that verifies, with one sandbox for all of it', async () => {

@@ -2,6 +2,7 @@ import { budget } from './budget.ts'
 import type { Command } from './command.ts'
 import { key } from './credentials.ts'
 import { doctor } from './doctor.ts'
+import { effects, keep } from './effects.ts'
 import { history, report } from './history.ts'
 import { price } from './price.ts'
 import { profile } from './profile.ts'
@@ -32,6 +33,8 @@ export const commands: Readonly<Record<string, Command>> = {
   rules,
   profile,
   rollback,
+  effects,
+  keep,
   revisions,
   tools,
   quarantine,

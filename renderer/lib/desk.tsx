@@ -104,7 +104,12 @@ export function useAgents() {
 /** What each activation brought; part of what its revisions are. */
 export function useEffects(agent: string) {
   const desk = useDesk()
-  return useQuery({ queryKey: ['revisions', agent, 'effects'], queryFn: () => desk.revisions.effects({ agent }) })
+  return useQuery({
+    queryKey: ['revisions', agent, 'effects'],
+    queryFn: () => desk.revisions.effects({ agent }),
+    // Steps are made all the time, and none of them is worth a computation of all figures.
+    refetchInterval: 15_000,
+  })
 }
 
 export function usePacks() {

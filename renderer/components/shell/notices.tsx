@@ -4,6 +4,8 @@ import { hrefOf } from '../../lib/route.ts'
 import { InertText } from '../inert-text.tsx'
 
 const shownAtOnce = 2
+/** Then the agent. */
+const regressed = 'revision.regressed.'
 const marks: Readonly<Record<Notice['severity'], { icon: string; tone: string; word: string }>> = {
   error: { icon: '✗', tone: 'tone-bad', word: 'Error' },
   warning: { icon: '▲', tone: 'tone-wait', word: 'Warning' },
@@ -56,6 +58,12 @@ function Row({ notice }: { notice: Notice }) {
             {' '}
             <InertText text={notice.fix} />
           </span>
+        )}
+        {notice.id.startsWith(regressed) && (
+          <>
+            {' '}
+            <a href={hrefOf({ screen: 'revisions', agent: notice.id.slice(regressed.length) })}>Review rollback</a>
+          </>
         )}
       </span>
     </li>
