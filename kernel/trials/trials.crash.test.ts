@@ -66,14 +66,16 @@ describe.skipIf(boxMissing)('a host killed in a trial', () => {
       expect(count('executor.stopped')).toBe(count('executor.started'))
       expect(count('task.finished')).toBe(count('task.created') - 1)
       expect(globSync('boxes/tasks/*', { cwd: dataDir })).toEqual([join('boxes/tasks/T-1')])
-      expect(globSync('boxes/tasks/T-1/snapshots/*.json', { cwd: dataDir })).toEqual([])
+      expect(globSync('boxes/tasks/T-1/snapshots/**/*trial*', { cwd: dataDir })).toEqual([])
       expect(events.filter(({ task, run }) => task === 'T-1' && run === 'trial')).toEqual([])
       expect((await desk.agents.list()).map(({ agent }) => agent)).toEqual(['a'])
       expect(await test.kernel.history.verify({ full: true })).toMatchObject({ ok: true, problem: null })
 
-      await test.close()
+      await test.kernel.close()
       test = await openTestKernel(simulator, { dataDir })
-      await createRouterClient(test.kernel.operator, { context: { via: 'socket' } }).tasks.resume({ task: 'T-1' })
+      const { tasks } = test.kernel
+      await expect.poll(async () => (await tasks.get('T-1')).state, { timeout: 60_000 }).toBe('paused')
+      await tasks.resume('T-1')
       expect(await test.kernel.tasks.ended('T-1')).toMatchObject({ outcome: 'completed', progress: { value: 12 } })
     },
     400_000,
