@@ -63,7 +63,7 @@ function figures(steps: readonly Figures[]): Sides['before'] {
 }
 
 /** Under five steps on either side nothing is measured. */
-export function verdictOf({ before, after }: Sides): Pick<Effect, 'verdict' | 'judgedBy'> {
+function verdictOf({ before, after }: Sides): Pick<Effect, 'verdict' | 'judgedBy'> {
   const isEnough = (then: Interval | null, now: Interval | null) =>
     then !== null && now !== null && Math.min(then.n, now.n) >= minSteps
   const hasGained = (before.progressPerUsd?.value ?? 0) > 0 || (after.progressPerUsd?.value ?? 0) > 0

@@ -48,7 +48,7 @@ export function createViews(core: Core, review: Review) {
         ? `No task of this agent is running: it is started once on trial, then becomes active as ${next} for the agent's next task.`
         : `It is started beside r${active.activation}; at the next step boundary ${target.task} goes on under it as ${next}.`,
       core.profile.probation.steps > 0
-        ? `For its first ${core.profile.probation.steps} steps it is in probation: a crash or a hang brings r${active.activation} back by itself.`
+        ? `For its first ${core.profile.probation.steps} steps it is in probation: a crash or a hang brings r${active.activation} back by itself; a breach of its limits does so too, or is a notice, as you choose.`
         : 'There is no probation.',
     ]
   }
