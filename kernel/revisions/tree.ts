@@ -50,7 +50,10 @@ export function createRevisions({ history, boxesDir, wireSource }: RevisionsOpti
 
   async function read(revision: string): Promise<TreeFile[]> {
     return Promise.all(
-      (await manifest(revision)).map(async ({ path, sha256 }) => ({ path, text: (await history.getBlob(sha256)).toString('utf8') })),
+      (await manifest(revision)).map(async ({ path, sha256 }) => ({
+        path,
+        text: (await history.getBlob(sha256)).toString('utf8'),
+      })),
     )
   }
 

@@ -16,7 +16,7 @@ export const boxMissing = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap
 /** A decision of the simulated model: words, or tools that it calls. */
 export interface Decision {
   text?: string
-  toolCalls?: { name: string; arguments: Record<string, unknown> }[]
+  toolCalls?: { name: string; arguments: Record<string, unknown> | string }[]
 }
 
 export function shell(command: string): Decision {
