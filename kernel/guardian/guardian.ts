@@ -1,6 +1,6 @@
 import type { Generation, PolicyService, TaskContext } from '../executor/executor.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
-import type { Binding, Comment, EventData } from '../wire/events.ts'
+import type { Binding, Comment, EventData, ModelChoice } from '../wire/events.ts'
 import type { PolicyProposeResult, ProposalState } from '../wire/executor.ts'
 import type { ProposalDetail, ProposalSummary, RevisionRow } from '../wire/operator.ts'
 import type { Effect } from '../wire/operator-effects.ts'
@@ -68,6 +68,17 @@ export interface VerdictReceipt {
   /** Active revision before and after. */
   before: string
   after: string
+}
+
+/** Of another model; what it says decides nothing. */
+export interface OpinionRequest {
+  agent: string
+  proposal: string
+  model?: string | undefined
+  api?: ModelChoice['api'] | undefined
+  baseUrl?: string | undefined
+  keyEnv?: string | undefined
+  credential?: string | undefined
 }
 
 /** A trial is asked for from a view, as a verdict is. */

@@ -5,17 +5,7 @@ import type { History, StoredRequest } from '../history/history.ts'
 import type { Gateway, GatewayAnswer, TokenCounter } from '../models/models.ts'
 import type { Revisions } from '../revisions/revisions.ts'
 import { draft, type Event, type EventData, type EventDraft, type ModelChoice } from '../wire/events.ts'
-import type { Guardian } from './guardian.ts'
-
-interface OpinionRequest {
-  agent: string
-  proposal: string
-  model?: string | undefined
-  api?: ModelChoice['api'] | undefined
-  baseUrl?: string | undefined
-  keyEnv?: string | undefined
-  credential?: string | undefined
-}
+import type { Guardian, OpinionRequest } from './guardian.ts'
 
 export interface OpinionParts {
   history: History
@@ -162,8 +152,6 @@ export function createOpinions(parts: OpinionParts) {
     close: () => closing.abort(),
   }
 }
-
-export type Opinions = ReturnType<typeof createOpinions>
 
 const headerOf = (agent: string, revision: string) =>
   ({ actor: 'kernel', agent, task: null, run: 'check', revision }) as const

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { implement, ORPCError } from '@orpc/server'
 import { KernelError, publicError } from '../errors.ts'
-import type { Guardian } from '../guardian/guardian.ts'
-import type { Opinions } from '../guardian/opinion.ts'
+import type { Guardian, OpinionRequest } from '../guardian/guardian.ts'
 import type { History, TaskTotals, View } from '../history/history.ts'
 import type { OperatorPrices } from '../models/models.ts'
 import type { Revisions } from '../revisions/revisions.ts'
@@ -44,7 +43,7 @@ export interface OperatorParts {
   ensureAgent(agent: string): Promise<void>
   historyDesk: ReturnType<typeof createHistoryDesk>
   trials: Trials
-  opinions: Pick<Opinions, 'ask'>
+  opinions: { ask(request: OpinionRequest): Promise<{ seq: number }> }
   toolDesk: ToolDesk
   artifactDesk: ReturnType<typeof createArtifactDesk>
   reviewerHealth(days?: number): Promise<ReviewerHealth>

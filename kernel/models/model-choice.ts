@@ -1,8 +1,6 @@
-import type { ModelKeys } from './credentials/model-keys.ts'
-import { KernelError } from './errors.ts'
-import type { Simulator } from './kernel.ts'
-import { type ModelCards, parseModelCards } from './models/cards.ts'
-import type { ModelChoice } from './wire/events.ts'
+import { KernelError } from '../errors.ts'
+import type { ModelChoice } from '../wire/events.ts'
+import { type ModelCards, parseModelCards } from './cards.ts'
 
 /** What a person says of the model that they want. */
 export interface ModelRequest {
@@ -16,7 +14,12 @@ export interface ModelRequest {
 const openAi = { baseUrl: 'https://api.openai.com/v1', keyEnv: 'OPENAI_API_KEY' }
 
 /** Which model a request means, and where it answers. */
-export function createModelChoice(simulator: Simulator, cards: ModelCards, ready: ModelKeys['ready']) {
+export function createModelChoice(
+  simulator: { models: readonly { name: string }[]; start(): Promise<{ origin: string }> },
+  cards: ModelCards,
+  /** @throws KernelError where its key cannot be had now. */
+  ready: (model: ModelChoice) => Promise<void>,
+) {
   const simulated = new Set(simulator.models.map((model) => model.name))
 
   return {
