@@ -20,7 +20,10 @@ export function Dialog(props: { title: string; onClose: () => void; children: Re
           ✕
         </button>
       </header>
-      <div className="dialog-body">{children}</div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must take the focus, or keys cannot scroll it. */}
+      <section className="dialog-body" aria-label={title} tabIndex={0}>
+        {children}
+      </section>
       {footer && <footer>{footer}</footer>}
     </dialog>
   )

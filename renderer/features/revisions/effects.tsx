@@ -63,7 +63,8 @@ function linesOf({ predicted, before, after }: Effect): Line[] {
 export function EffectTable({ row, effect }: { row: RevisionRow; effect: Effect }) {
   const verdict = verdictWords[effect.verdict]
   return (
-    <section className="effect" aria-label={`Effect of r${row.activation}`} data-testid="effect">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must take the focus, or keys cannot scroll it.
+    <section className="effect" aria-label={`Effect of r${row.activation}`} data-testid="effect" tabIndex={0}>
       <h3>
         r{row.activation}: <span className={`tone-${verdict.tone}`}>{verdict.text}</span>{' '}
         <span className="muted">
