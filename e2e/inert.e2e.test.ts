@@ -1,5 +1,5 @@
 // Whatever a model, a tool, a pack or an error says, the desk shows it as text: it runs nothing, fetches nothing and leads nowhere.
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -74,10 +74,12 @@ describe.skipIf(missing)('hostile text on the desk', { timeout: patience }, () =
     cpSync(join(root, 'executor-seed'), tree, { recursive: true, filter: isPolicy })
     const plain = payloads.filter((text) => !text.includes('\u001b'))
     const comments = plain.map((text) => `// ${text.replaceAll('\n', '\n// ')}\n`).join('')
-    writeFileSync(join(tree, 'tools', 'hostile.ts'), `${comments}export {}\n`)
+    writeFileSync(join(tree, 'tools', 'hostile.ts'), `${comments}export const hostile = 1\n`)
+    appendFileSync(join(tree, 'loop.ts'), "export { hostile } from './tools/hostile.ts'\n")
     writeFileSync(join(tree, 'notes.md'), plain.join('\n\n'))
     const said = ['--why', plain.join('\n').slice(0, 3900), '--claim', plain.slice(2, 5).join(' ').slice(0, 490)]
-    await exodesk(data, ['propose', '--agent', 'hostile', '--tree', tree, ...said])
+    // For an agent without a task: words of its own task in a policy are another test.
+    await exodesk(data, ['propose', '--agent', 'proposing', '--tree', tree, ...said])
     hits.length = 0
     host = await startHeadless(data)
     // A model whose name is a payload, at an endpoint whose errors are.
@@ -186,7 +188,7 @@ describe.skipIf(missing)('hostile text on the desk', { timeout: patience }, () =
     expect(await page.evaluate(() => document.activeElement?.getAttribute('data-testid'))).not.toBe('approve')
     // A page's own script cannot press it either before everything was viewed and the time is over.
     await byTest(page, 'approve').evaluate((button) => (button as HTMLButtonElement).click())
-    const { lines } = await exodesk(data, ['proposals', '--agent', 'hostile', '--all'])
+    const { lines } = await exodesk(data, ['proposals', '--agent', 'proposing', '--all'])
     expect(lines.map((line) => (line as unknown as { state: string }).state)).toEqual(['ready'])
   })
 
@@ -198,7 +200,7 @@ describe.skipIf(missing)('hostile text on the desk', { timeout: patience }, () =
       socket.addEventListener('message', ({ data }) => heard.push(String(data)))
       const zeros = '0'.repeat(64)
       const binding = { revision: zeros, base: zeros, checks: zeros, profile: zeros }
-      const verdict = { agent: 'hostile', proposal: 'P-1', nonce: 'f'.repeat(32), binding, reason: 'x' }
+      const verdict = { agent: 'proposing', proposal: 'P-1', nonce: 'f'.repeat(32), binding, reason: 'x' }
       const calls: [string, unknown][] = [
         ['/proposals/approve', verdict],
         ['/proposals/reject', { ...verdict, nonce: '' }],
