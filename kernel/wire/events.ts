@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { count, proposalId as proposal, sha256 } from './ids.ts'
 
 // Long because: the one list of kinds.
 /**
@@ -6,9 +7,7 @@ import { z } from 'zod'
  * Kinds are `noun.past-participle`. Money is integer nano-dollars; times are epoch ms; token buckets are disjoint.
  */
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 const nanoUsd = z.number().int().nonnegative()
-const count = z.number().int().nonnegative()
 const text = z.string()
 const empty = z.strictObject({})
 
@@ -99,7 +98,6 @@ const fileChange = z.strictObject({
   removedLines: count,
 })
 
-const proposal = z.string().regex(/^P-\d+$/)
 const activation = z.number().int().positive()
 
 export const eventSchemas = {

@@ -1,10 +1,9 @@
 import { oc } from '@orpc/contract'
 import { z } from 'zod'
+import { agentName, count } from './ids.ts'
 
 /** Budgets that several tasks share. Money is integer nano-dollars; null: no limit. */
 
-const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
-const count = z.number().int().nonnegative()
 const limits = { limitNanoUsd: count.nullable(), limitTokens: count.nullable() }
 
 export const budgetSchema = z.object({

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { count } from './ids.ts'
 
 /** What the kernel's own checks of a proposal leave in the `details` of their events; the desk shows it. */
 
-const count = z.number().int().nonnegative()
 const riskTier = z.enum(['LOW', 'MED', 'HIGH', 'KERNEL'])
 
 /** What a program can reach or do, as its syntax tree says. */

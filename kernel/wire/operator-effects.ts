@@ -1,11 +1,8 @@
 import { oc } from '@orpc/contract'
 import { z } from 'zod'
+import { agentName, count, sha256 } from './ids.ts'
 
 /** What each activation was said to bring, and what it brought. */
-
-const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
-const count = z.number().int().nonnegative()
 
 /** With an interval of 95 %, and the number of steps that it is over; null: nothing to measure. */
 const figure = z.object({ value: z.number(), low: z.number(), high: z.number(), n: count }).nullable()

@@ -1,11 +1,8 @@
 import { oc } from '@orpc/contract'
 import { z } from 'zod'
+import { agentName, count, sha256 } from './ids.ts'
 
 /** What an operator does with history as a whole. Nothing here changes or drops an event. */
-
-const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
-const count = z.number().int().nonnegative()
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
 const verifySchema = z.object({
   ok: z.boolean(),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { count } from './ids.ts'
 
 /** Details of the checks that run a candidate: `context-replay`, `tape-replay` and `tests`. */
 
-const count = z.number().int().nonnegative()
 const partTokens = z.strictObject({ instructions: count, tools: count, messages: count, toolResults: count })
 /** Where two requests part: the first item that differs. */
 const parting = z.strictObject({ kind: z.enum(['instructions', 'tools', 'item']), index: count })

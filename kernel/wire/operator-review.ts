@@ -1,17 +1,12 @@
 import { oc } from '@orpc/contract'
 import { z } from 'zod'
 import { bindingSchema, commentSchema, onBreachSchema, rejectCategories, riskTiers } from './events.ts'
+import { agentName, count, done, proposalId, proposalRef, sha256 } from './ids.ts'
 
 /** Verdicts beyond a plain yes or no, what a reviewer has looked at, and what decides without one. */
 
-const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
-const proposalId = z.string().regex(/^P-\d+$/)
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
-const count = z.number().int().nonnegative()
 const words = z.string().trim().min(1).max(4000)
-const done = z.strictObject({ seq: count })
 
-const proposalRef = z.strictObject({ agent: agentName, proposal: proposalId })
 /** A verdict brings back the nonce and the binding of the view that it was made in. */
 const verdictInput = proposalRef.extend({ nonce: z.string(), binding: bindingSchema })
 /** Active revision before and after. */

@@ -1,9 +1,9 @@
 import { oc } from '@orpc/contract'
 import { z } from 'zod'
+import { count } from './ids.ts'
 
 /** Snapshots of a task's sandbox, with the state of its world. */
 
-const count = z.number().int().nonnegative()
 const task = z.string().regex(/^T-\d{1,9}$/)
 const name = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 characters of A-Z a-z 0-9 . _ -')
 

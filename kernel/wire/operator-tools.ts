@@ -1,14 +1,9 @@
 import { oc } from '@orpc/contract'
 import { z } from 'zod'
+import { agentName, count, done, proposalId, sha256, taskId } from './ids.ts'
 
 /** What the agent can do now, who made it and who approved it; and what it keeps. */
 
-const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
-const taskId = z.string().regex(/^T-\d+$/)
-const proposalId = z.string().regex(/^P-\d+$/)
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
-const count = z.number().int().nonnegative()
-const done = z.strictObject({ seq: count })
 const toolRef = z.strictObject({ agent: agentName, tool: z.string().min(1).max(200) })
 
 export const toolRowSchema = z.object({

@@ -1,14 +1,9 @@
 import { oc } from '@orpc/contract'
 import { z } from 'zod'
 import { bindingSchema, progressSchema, tokenUsageSchema } from './events.ts'
+import { agentName, count, proposalId, sha256, taskId } from './ids.ts'
 
 /** A candidate tried on a fork of its task before anyone decides: history, artifacts and snapshot of the fork alone are touched. */
-
-const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
-const proposalId = z.string().regex(/^P-\d+$/)
-const taskId = z.string().regex(/^T-\d+$/)
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
-const count = z.number().int().nonnegative()
 
 const armSchema = z.object({
   arm: z.enum(['before', 'after']),

@@ -11,6 +11,7 @@ import {
   taskLimitsSchema,
   tokenUsageSchema,
 } from './events.ts'
+import { agentName, count, done, proposalId, proposalRef, sha256, taskId } from './ids.ts'
 import { budgetsContract } from './operator-budgets.ts'
 import { credentialsContract } from './operator-credentials.ts'
 import { effectsContract, keepContract } from './operator-effects.ts'
@@ -33,13 +34,6 @@ import { trialsContract } from './operator-trials.ts'
  * The operator contract: everything a person or a script can see and do. One router serves it over a MessagePort (desktop),
  * a WebSocket (headless) and DATA/host.sock (command line). Reads take nothing for granted; each action is an event.
  */
-
-const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
-const taskId = z.string().regex(/^T-\d+$/)
-const proposalId = z.string().regex(/^P-\d+$/)
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
-const count = z.number().int().nonnegative()
-const done = z.strictObject({ seq: count })
 
 export const eventSchema = z.object({
   seq: count,
@@ -327,7 +321,6 @@ export const hostStatusSchema = z.object({
 })
 export type HostStatus = z.infer<typeof hostStatusSchema>
 
-const proposalRef = z.strictObject({ agent: agentName, proposal: proposalId })
 const usageRowSchema = tokenUsageSchema.extend({
   key: z.string(),
   calls: count,

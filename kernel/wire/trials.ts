@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import { progressSchema, tokenUsageSchema } from './events.ts'
+import { count, sha256 } from './ids.ts'
 
 /** What the events of a trial say. They are of no agent and no task: nothing of a trial shows in what it was forked from. */
-
-const count = z.number().int().nonnegative()
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
 /** In the order in which they run. */
 export const trialArms = ['before', 'after'] as const
