@@ -107,7 +107,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
     await page.keyboard.press('Control+Shift+Enter')
     expect(await byTest(page, 'receipt').count()).toBe(0)
     await page.keyboard.press('Control+Shift+X')
-    await byTest(page, 'receipt').getByText('Rejected').waitFor()
+    await byTest(page, 'receipt').getByText('✗ Rejected').waitFor()
     // A revision's name is the hash of its bytes, and history holds them to it.
     expect(await active('rejects')).toBe(before)
     expect((await exodesk(data, ['verify'])).code).toBe(0)

@@ -28,7 +28,7 @@ monaco.editor.defineTheme('exodesk-light', {
     'diffEditor.removedLineBackground': '#a34b001a',
     'diffEditor.insertedTextBackground': '#1d5fc433',
     'diffEditor.removedTextBackground': '#a34b0033',
-    'editorLineNumber.foreground': '#5a636d',
+    'editorLineNumber.foreground': '#525b65',
     'editorWhitespace.foreground': '#5a636d',
     'scrollbarSlider.background': '#5a636d33',
     'diffEditor.unchangedRegionBackground': '#f1f3f5',
