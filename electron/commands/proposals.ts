@@ -38,8 +38,7 @@ export const propose: Command = {
         for (const line of checkLines(checks)) say(line)
         if (made.note !== undefined) say(`It is ${inert(made.note, 1000)}.`)
         if (state === 'ready') {
-          const overrides = unresolved.map((check) => ` --override ${check}=REASON`).join('')
-          say(hint(`Approve it with: exodesk approve ${agent} ${made.proposal}${overrides}`))
+          say(hint(`Approve it with: exodesk approve ${agent} ${made.proposal}${overrides(unresolved)}`))
         }
       }
       return state === 'failed-checks' ? exitCode.doesNotHold : exitCode.done
@@ -174,6 +173,9 @@ function proposalTable(rows: readonly ProposalSummary[]): string {
   )
 }
 
+/** What `approve` is told about checks that could not be decided. */
+const overrides = (checks: readonly string[]) => checks.map((check) => ` --override ${check}=REASON`).join('')
+
 /** Measured first; what the agent says is quoted and comes last. */
 export function detailLines(detail: ProposalDetail): string[] {
   return [
@@ -185,9 +187,7 @@ export function detailLines(detail: ProposalDetail): string[] {
     ...detail.problems.map(({ path, problem }) => `  refused: ${inert(path)}: ${inert(problem)}`),
     ...checkLines(detail.checks),
     ...detail.pendingChecks.map((check) => `  check ${check}: not done`),
-    ...(detail.unresolved.length === 0
-      ? []
-      : [`  an approval overrides, each with a reason: ${detail.unresolved.join(', ')}`]),
+    ...(detail.unresolved.length === 0 ? [] : [`  not decided: an approval needs${overrides(detail.unresolved)}`]),
     ...(detail.blocked === null ? [] : [`  no verdict now: ${inert(detail.blocked)}`]),
     ...(detail.state !== 'ready' || detail.expiresAt === null ? [] : [`  expires ${time(detail.expiresAt)}`]),
     ...(detail.deferredUntil === null ? [] : [`  put off until ${time(detail.deferredUntil)}`]),
