@@ -1,5 +1,8 @@
 import type { ComponentTag, componentTracks } from '../../wire/operator-checks.ts'
 import type { FileFacts } from './facts/file-facts.ts'
+import { isTest } from './facts/tests.ts'
+
+export { isTest }
 
 /**
  * What of a policy its agent may edit, and what each part is called (decision 0010). A part of the check's rules: who changes
@@ -37,8 +40,6 @@ export const charter = {
 export function isForbidden(path: string): boolean {
   return charter.forbidden.some((one) => one === path.toLowerCase())
 }
-
-export const isTest = (path: string): boolean => /(?:^|\/)(?:tests?|graders?|scorers?|evals?)\/|\.test\.ts$/.test(path)
 
 /** By its place, and by what its source does: a tool is one wherever it lies. */
 export function tagsOf(path: string, facts: FileFacts): ComponentTag[] {

@@ -103,13 +103,15 @@ const judges: Record<Statement['kind'], (statement: Statement, facts: Facts) => 
   // A rewriting may well do the same: only what it reaches for or spends tells otherwise.
   'same-behaviour': (_statement, { read }) => {
     if (read === null) return notRead
-    const [fact] = [...read.gained, ...read.lost].filter(({ kind }) => kind !== 'decoding')
+    const [fact] = [...read.gained, ...read.lost].filter(({ kind, path }) => kind !== 'decoding' && !isTest(path))
     if (fact !== undefined)
       return ['false', `${fact.path}:${fact.line} differs in ${fact.kind}: ${fact.what.slice(0, 100)}`]
-    const [knob] = read.knobs
+    const [knob] = read.knobs.filter(({ path }) => !isTest(path))
     if (knob !== undefined)
       return ['false', `${knob.name} goes from ${knob.before ?? 'none'} to ${knob.after ?? 'none'}`]
-    const isSame = read.files.every(({ path, isSameProgram }) => isSameProgram || /\.(?:md|txt)$/.test(path))
+    const isSame = read.files.every(
+      ({ path, isSameProgram }) => isSameProgram || isTest(path) || /\.(?:md|txt)$/.test(path),
+    )
     return isSame
       ? ['true', 'the programs are the same']
       : ['not-decided', 'the programs differ, and whether they do the same cannot be told']

@@ -1,7 +1,10 @@
-import { type LeakageDetails, staticDetailsSchema } from '../../wire/operator-checks.ts'
+import { type LeakageDetails, type StaticDetails, staticDetailsSchema } from '../../wire/operator-checks.ts'
+import { isTest } from './charter.ts'
 import { type Candidate, type Check, fail, pass, unresolved } from './check.ts'
 import { Copying } from './copying.ts'
 import { changesOf } from './delta.ts'
+import { disguises } from './disguises.ts'
+import { judgesTheTask } from './facts/commands.ts'
 
 /** A text that a policy may not carry in itself: it would answer by heart what it should find out. */
 export interface ProtectedText {
@@ -21,7 +24,7 @@ export const leakage: Check = {
   description: 'Whether it carries words of a task or of its grader, or decides by which task it runs.',
   gates: true,
   thresholds: {},
-  rules: { version: 1 },
+  rules: { version: 2 },
   async run(candidate, { protectedTexts }) {
     if (protectedTexts === undefined) return unresolved('no texts of tasks can be had here: nothing was compared')
     const texts = await protectedTexts(candidate.agent)
@@ -40,6 +43,8 @@ export const leakage: Check = {
         details,
       )
     }
+    if (isCut(candidate.checks))
+      return unresolved('the change has more to tell than is kept of it: propose it in smaller parts', details)
     const missing = details.missing.length === 0 ? '' : `; not compared with ${details.missing.join(', ')}`
     return pass(`carries nothing of ${details.protectedTexts} texts of tasks${missing}`, details)
   },
@@ -49,6 +54,7 @@ const words: Record<Leak['kind'], string> = {
   copied: 'copies words of a task',
   reworded: 'has words of a task, put a little differently',
   id: 'names a task',
+  grader: 'reaches for what judges the task',
   identity: 'decides by which task it runs',
 }
 
@@ -84,21 +90,54 @@ function leaksIn(
           : -1
       return at < 0 ? [] : [{ path, line: lineAt(at), of: label, kind: 'id', text }]
     })
-    return [...copies, ...named]
+    const disguised = disguises(after).flatMap(({ text, line, how }): Leak[] => {
+      const [copy] = copying.in(text)
+      const of = copy === undefined ? undefined : whole[copy.of]?.label
+      return of === undefined
+        ? []
+        : [{ path, line, of: `${of}, ${how}`, kind: 'copied', text: text.slice(copy?.from, copy?.to) }]
+    })
+    return [...copies, ...named, ...disguised]
   })
-  return [...found, ...decisions(checks, texts)]
+  const read = factsIn(checks)
+  const composed = read.flatMap(({ kind, what, path, line }): Leak[] => {
+    const text = kind === 'decoding' ? /^comes to ([\s\S]+)$/.exec(what)?.[1] : undefined
+    const [copy] = text === undefined ? [] : copying.in(text)
+    if (text === undefined || copy === undefined) return []
+    return [{ path, line, of: `${whole[copy.of]?.label ?? ''}, put together`, kind: 'copied', text }]
+  })
+  const judges = read.flatMap(({ kind, what, path, line }): Leak[] =>
+    kind === 'command' && what === judgesTheTask && !isTest(path)
+      ? [{ path, line, of: 'tests, answers or reward', kind: 'grader', text: textAt(files, path, line) }]
+      : [],
+  )
+  return [...found, ...composed, ...judges, ...decisions(read, texts)]
+}
+
+/** What the static check found, if it has read the sources. */
+function factsIn(checks: Candidate['checks']): StaticDetails['gained'] {
+  const read = staticDetailsSchema.safeParse(checks.find(({ check }) => check === 'static')?.details)
+  return read.success ? read.data.gained : []
+}
+
+function isCut(checks: Candidate['checks']): boolean {
+  const read = staticDetailsSchema.safeParse(checks.find(({ check }) => check === 'static')?.details)
+  return read.success && read.data.isCut
+}
+
+function textAt(files: Candidate['files'], path: string, line: number): string {
+  const text = files.find((file) => file.path === path)?.text ?? ''
+  return (text.split('\n')[line - 1] ?? '').trim().slice(0, 400)
 }
 
 /** What the static check found to be decided by a task's own id or words. */
-function decisions(checks: Candidate['checks'], texts: readonly ProtectedText[]): Leak[] {
-  const read = staticDetailsSchema.safeParse(checks.find(({ check }) => check === 'static')?.details)
-  if (!read.success) return []
+function decisions(gained: StaticDetails['gained'], texts: readonly ProtectedText[]): Leak[] {
   const plain = (text: string): string =>
     text
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
       .trim()
-  return read.data.gained.flatMap(({ kind, what, path, line }): Leak[] => {
+  return gained.flatMap(({ kind, what, path, line }): Leak[] => {
     const found = kind === 'identity' ? /^(id|instruction|title): ([\s\S]+)$/.exec(what) : null
     const [, by, text = ''] = found ?? []
     if (by === 'id') return [{ path, line, of: `id ${text}`, kind: 'identity', text }]

@@ -11,7 +11,7 @@ import { readFacts } from './reading.ts'
 
 const listed = 200
 /** Raised with every change of what `facts/` finds or of what is demanded of it. */
-const version = 1
+const version = 2
 
 /** What the syntax tree says that the change can do, and whether it can be said at all. */
 export const staticCheck: Check = {
@@ -85,12 +85,24 @@ function problemsOf(
       line: 1,
       problem: 'is never loaded: nothing imports it. A tool needs its line in tools/index.ts',
     }))
+  const loadedTests = candidate
+    .filter(
+      ({ path }) =>
+        isTest(path) && path.endsWith('.ts') && reached.has(path) && !reachedFrom('main.ts', base).has(path),
+    )
+    .map(({ path }) => ({
+      path,
+      line: 1,
+      problem: 'is a test, and the program loads it: move what it needs elsewhere',
+    }))
   const hidden = delta.hiding.map(({ path, line, what }) => ({
     path,
     line,
-    problem: `${what}: write down what it does`,
+    problem: what.startsWith('never runs')
+      ? `${what}. Leave it out, or let it run`
+      : `${what}: write down what it does`,
   }))
-  return [...unreadable, ...hidden, ...idle]
+  return [...unreadable, ...hidden, ...idle, ...loadedTests]
 }
 
 /** Every file that is loaded when `from` is. */

@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto'
 import type { CapabilityKind } from '../../../wire/operator-checks.ts'
 import { commandsIn } from './commands.ts'
 import { type Constants, propertyName, quasis } from './constants.ts'
+import { deadIn } from './dead.ts'
 import type { FileFacts } from './file-facts.ts'
 import { globalHits, type Hit, memberHits } from './globals.ts'
 import { identityOf } from './identity.ts'
+import { intrinsicHits } from './intrinsics.ts'
 import { loopHits } from './loops.ts'
 import { moduleOf } from './modules.ts'
-import { bare, type Node, nameOf, type Syntax, walk } from './syntax.ts'
+import { bare, type Node, nameOf, type Syntax, some, walk } from './syntax.ts'
 
 const persistent = new Set(['artifact.put', 'blob.put', 'history.append'])
 /** Texts that are shorter, or are no sentences, are no prompts. */
@@ -19,6 +21,7 @@ export function capabilitiesOf(
   { program, comments, lineAt }: Syntax,
   constants: Constants,
   methods: ReadonlySet<string>,
+  isTest: boolean,
 ): Pick<FileFacts, 'capabilities' | 'hiding' | 'imports'> {
   const capabilities: FileFacts['capabilities'] = []
   const hiding: FileFacts['hiding'] = []
@@ -31,7 +34,7 @@ export function capabilitiesOf(
   }
   const imported = (source: unknown, node: Node, how: string): void => {
     const specifier = constants.of(source)
-    const found = typeof specifier === 'string' ? moduleOf(specifier) : null
+    const found = typeof specifier === 'string' ? moduleOf(specifier, isTest) : null
     if (typeof specifier === 'string' && specifier.startsWith('.')) imports.push(specifier)
     if (found !== null) take([found], node)
     else if (typeof specifier !== 'string') hide(`${how} of a name that is made while it runs`, node)
@@ -73,6 +76,8 @@ export function capabilitiesOf(
         break
     }
     take(loopHits(node, ancestors, constants), node)
+    take(intrinsicHits(node, constants), node)
+    for (const dead of deadIn(node, constants)) hide(dead.what, dead.node)
     for (const what of identity(node)) add('identity', what, node)
     text(node, ancestors)
   })
@@ -122,7 +127,9 @@ export function capabilitiesOf(
     if (methods.has(value)) method(value, node)
     if (node.type !== 'Literal' && told !== null && spelt.test(value))
       hide(`spells out ${JSON.stringify(value)} in pieces`, node)
-    for (const what of commandsIn(value)) add('command', what, node)
+    if (told !== null && isPieced(node, told))
+      for (const piece of windows(String(told))) add('decoding', `comes to ${piece}`, node)
+    if (!/^(?:Import|Export)/.test(parent?.type ?? '')) for (const what of commandsIn(value)) add('command', what, node)
     if (isPrompt(value, ancestors, constants)) add('prompt', value.replaceAll(/\s+/g, ' ').trim(), node)
   }
 
@@ -140,10 +147,25 @@ export function capabilitiesOf(
   return { capabilities, hiding, imports }
 }
 
+/** A long text in parts that overlap, each short enough to be told whole. */
+function windows(text: string): string[] {
+  const [size, step] = [170, 110]
+  const count = Math.min(20, Math.max(1, Math.ceil((text.length - size) / step) + 1))
+  return Array.from({ length: count }, (_, n) => text.slice(n * step, n * step + size))
+}
+
 /** A long text is told by its beginning, and by all of it. */
 function shortened(text: string): string {
   if (text.length <= 200) return text
   return `${text.slice(0, 180)}… (${createHash('sha256').update(text).digest('hex').slice(0, 8)})`
+}
+
+/** A text of some length that stands nowhere as it is: decoded, turned round, or put together of names. */
+function isPieced(node: Node, told: string | number): boolean {
+  if (typeof told !== 'string' || told.length < 12 || node.type === 'Literal') return false
+  if (node.type === 'CallExpression') return true
+  const parts = node.type === 'TemplateLiteral' ? (node.expressions as Node[]) : [node]
+  return parts.some((part) => some(part, (one) => one.type === 'Identifier' || one.type === 'CallExpression'))
 }
 
 /** Names that nobody pieces together but to hide them. */

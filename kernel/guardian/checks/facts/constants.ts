@@ -76,10 +76,17 @@ export class Constants {
     return value === null ? null : String(value)
   }
 
-  #resolved(node: unknown): Node | null {
+  /** What a name of a constant stands for, through others of its kind; any other node is itself. */
+  resolved(node: unknown, depth = 0): Node | null {
     const inner = bare(node)
-    if (inner?.type !== 'Identifier') return inner
-    return bare(this.#declared.get(String(inner.name)) ?? null)
+    if (inner?.type !== 'Identifier' || depth > 8) return inner
+    const init = this.#declared.get(String(inner.name))
+    return init ? this.resolved(init, depth + 1) : inner
+  }
+
+  #resolved(node: unknown): Node | null {
+    const found = this.resolved(node)
+    return found?.type === 'Identifier' ? null : found
   }
 
   #member(member: Node, depth: number): Node | null {
@@ -127,6 +134,12 @@ export class Constants {
       return args.some((_, n) => n > 1) ? null : text + String(first ?? '') + String(second ?? '')
     if ((method === 'replace' || method === 'replaceAll') && typeof first === 'string' && typeof second === 'string')
       return text.replaceAll(first, second)
+    if ((method === 'slice' || method === 'substring' || method === 'substr') && args.length > 0) {
+      if (typeof first !== 'number' || (args.length > 1 && typeof second !== 'number')) return null
+      return text[method](first, second === undefined ? undefined : Number(second))
+    }
+    if (method === 'repeat') return typeof first === 'number' && first >= 0 && first < 1_000 ? text.repeat(first) : null
+    if (method === 'at' || method === 'charAt') return typeof first === 'number' ? (text.at(first) ?? null) : null
     if (method === 'toLowerCase') return text.toLowerCase()
     if (method === 'toUpperCase') return text.toUpperCase()
     return method === 'trim' ? text.trim() : null

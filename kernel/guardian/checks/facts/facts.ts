@@ -4,6 +4,7 @@ import { Constants } from './constants.ts'
 import type { FactsRequest, FileFacts } from './file-facts.ts'
 import { knobsOf } from './knobs.ts'
 import { SyntaxFault, shapeText, syntaxOf } from './syntax.ts'
+import { isTest } from './tests.ts'
 
 const none: FileFacts = { error: null, shape: null, capabilities: [], hiding: [], imports: [], knobs: [] }
 
@@ -30,5 +31,5 @@ function fileFacts(path: string, text: string, methods: ReadonlySet<string>): Fi
   const knobs = knobsOf(syntax, constants)
   // Data reaches for nothing.
   if (path.endsWith('.json')) return { ...none, shape, knobs }
-  return { ...none, shape, knobs, ...capabilitiesOf(syntax, constants, methods) }
+  return { ...none, shape, knobs, ...capabilitiesOf(syntax, constants, methods, isTest(path)) }
 }

@@ -12,8 +12,14 @@ const kinds: [kind: CapabilityKind, modules: RegExp][] = [
 /** Modules by which text becomes code, or code is chosen while it runs. */
 const opaque = /^(?:vm|module|repl|wasi|v8|test|sea)$/
 
+/** A test cannot do without its runner, which starts processes. */
+const runner = /^test(?:\/|$)/
+
 /** What importing `specifier` gives; `problem`: nobody can tell what comes of it. Null: nothing to speak of. */
-export function moduleOf(specifier: string): { kind: CapabilityKind; what: string } | { problem: string } | null {
+export function moduleOf(
+  specifier: string,
+  isTest = false,
+): { kind: CapabilityKind; what: string } | { problem: string } | null {
   if (/^\.\.?\//.test(specifier) || specifier === '#wire') return null
   if (!specifier.startsWith('node:') && !isBuiltin(specifier)) {
     const shown = specifier.slice(0, 80)
@@ -23,6 +29,7 @@ export function moduleOf(specifier: string): { kind: CapabilityKind; what: strin
   }
   const name = specifier.replace(/^node:/, '')
   const top = name.split('/')[0] ?? ''
+  if (isTest && runner.test(name)) return { kind: 'process-start', what: `node:${name}` }
   if (opaque.test(top)) return { problem: `imports node:${name}, which runs or loads code that is made while it runs` }
   const kind = kinds.find(([, modules]) => modules.test(top))?.[0]
   return kind === undefined ? null : { kind, what: `node:${name}` }
