@@ -1,7 +1,8 @@
 import { oc } from '@orpc/contract'
 import { z } from 'zod'
-import { bindingSchema, progressSchema, tokenUsageSchema } from './events.ts'
+import { bindingSchema } from './events.ts'
 import { agentName, count, proposalId, sha256, taskId } from './ids.ts'
+import { armFigures } from './trials.ts'
 
 /** A candidate tried on a fork of its task before anyone decides: history, artifacts and snapshot of the fork alone are touched. */
 
@@ -15,16 +16,7 @@ const armSchema = z.object({
   outcome: z.string().nullable(),
   /** Why it ended so, in plain words. */
   reason: z.string().nullable(),
-  steps: count,
-  toolCalls: count,
-  /** Of model and tools. */
-  failedCalls: count,
-  tokens: tokenUsageSchema,
-  costNanoUsd: count.nullable(),
-  cachedShare: z.number().nullable(),
-  progress: progressSchema.nullable(),
-  /** By how much it moved within the trial. */
-  progressDelta: z.number().nullable(),
+  ...armFigures,
 })
 export const trialSchema = z.object({
   trial: z.string(),

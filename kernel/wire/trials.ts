@@ -23,6 +23,20 @@ export const trialPlanSchema = z.strictObject({
 })
 export type TrialPlan = z.infer<typeof trialPlanSchema>
 
+/** What is measured of an arm. */
+export const armFigures = {
+  steps: count,
+  toolCalls: count,
+  /** Of model and tools. */
+  failedCalls: count,
+  tokens: tokenUsageSchema,
+  costNanoUsd: count.nullable(),
+  cachedShare: z.number().nullable(),
+  progress: progressSchema.nullable(),
+  /** By how much it moved within the trial. */
+  progressDelta: z.number().nullable(),
+}
+
 /** Of `trial.observed`: an arm's fork is there, or it has ended. */
 export const trialObservationSchema = z.discriminatedUnion('of', [
   z.strictObject({ of: z.literal('fork'), agent: z.string(), task: z.string(), forkedAt: count }),
@@ -30,15 +44,7 @@ export const trialObservationSchema = z.discriminatedUnion('of', [
     of: z.literal('end'),
     outcome: z.string(),
     reason: z.string(),
-    steps: count,
-    toolCalls: count,
-    /** Of model and tools. */
-    failedCalls: count,
-    tokens: tokenUsageSchema,
-    costNanoUsd: count.nullable(),
-    cachedShare: z.number().nullable(),
-    progress: progressSchema.nullable(),
-    progressDelta: z.number().nullable(),
+    ...armFigures,
   }),
 ])
 export type TrialObservation = z.infer<typeof trialObservationSchema>
