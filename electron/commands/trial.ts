@@ -36,7 +36,8 @@ export const trial: Command = {
     const { desk } = open
     const stop = () => void stopTrial(desk, agent, proposal)
     try {
-      await unlockKeys(desk)
+      const { task } = await desk.proposals.get({ agent, proposal })
+      if (task !== null && (await desk.tasks.get({ task })).model.credential !== undefined) await unlockKeys(desk)
       const shown = await shownOf(desk, agent, proposal)
       const started = await desk.trials.start({ agent, proposal, ...shown, ...caps })
       process.once('SIGINT', stop)

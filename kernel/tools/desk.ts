@@ -33,6 +33,13 @@ interface Look {
   named: (Named & { isOffered: boolean })[]
 }
 
+/** Whether the active revision still has a tool whose file an earlier one named: a rollback takes it away before anything is started. */
+function isThere({ file }: Named, { activations }: Look['record'], tree: readonly TreeFile[]): boolean {
+  const active = activations.at(-1)
+  const isOwn = activations.some(({ revision, tools }) => revision === active?.revision && tools !== null)
+  return isOwn || file === undefined || tree.some(({ path }) => path === file)
+}
+
 /** @see ToolDesk */
 export function createToolDesk(parts: ToolDeskParts): ToolDesk {
   const { history, revisions, quarantine, clock } = parts
@@ -60,7 +67,7 @@ export function createToolDesk(parts: ToolDeskParts): ToolDesk {
     // What is in quarantine and no longer named stays in sight: its name may come back.
     const gone = [...held.keys()].filter((name) => !found.current.some((tool) => tool.name === name))
     const named = [
-      ...found.current.map((tool) => ({ ...tool, isOffered: true })),
+      ...found.current.map((tool) => ({ ...tool, isOffered: isThere(tool, found, tree) })),
       ...gone.map((name) => ({ name, description: '', isOffered: false })),
     ]
     return { record: found, active, tree, hashes, named }
@@ -95,7 +102,8 @@ export function createToolDesk(parts: ToolDeskParts): ToolDesk {
         fileHash,
         declared,
         observed,
-        undeclared: observed.filter((operation) => !declared.includes(operation)),
+        // Of a tool that is not there any more there is no source to hold against what it did.
+        undeclared: isOffered ? observed.filter((operation) => !declared.includes(operation)) : [],
         introduced:
           since === null
             ? null

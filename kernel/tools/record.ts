@@ -97,7 +97,14 @@ export function createRecord(history: History) {
         if (event.kind === 'tool.audited') byTool.set(tool, { ...before, audited: { hash: event.data.hash, at } })
         else byTool.set(tool, { ...before, retirementAsked: { seq, at } })
       }
-      return { activations, current: activations.findLast(({ tools }) => tools !== null)?.tools ?? [], marks: byTool }
+      return { activations, current: toolsNow(activations), marks: byTool }
     },
   }
+}
+
+/** As the active revision named them when it was last started; before its first start, as the one that ran last did. */
+function toolsNow(activations: readonly Activation[]): readonly Named[] {
+  const named = activations.filter(({ tools }) => tools !== null)
+  const own = named.findLast(({ revision }) => revision === activations.at(-1)?.revision)
+  return (own ?? named.at(-1))?.tools ?? []
 }
