@@ -147,7 +147,7 @@ export const leakageDetailsSchema = z.object({
       line: count,
       /** Whose words: `instruction of T-3`, `tests of the pack`. */
       of: z.string(),
-      kind: z.enum(['copied', 'reworded', 'id', 'identity']),
+      kind: z.enum(['copied', 'reworded', 'id', 'identity', 'grader']),
       text: z.string(),
     }),
   ),
