@@ -8,7 +8,7 @@ import { effects } from './migrations/0004-effects.ts'
 import { type Connection, openInMemory } from './sqlite.ts'
 
 /** The schema after the first n is version n. */
-const migrations: readonly string[] = [history, durability, tools, effects]
+export const migrations: readonly string[] = [history, durability, tools, effects]
 
 /** 'exod': says whose file it is. */
 const applicationId = 0x65786f64
