@@ -52,6 +52,13 @@ describe('the risk of a change', () => {
     expect(judged.reasons[0]).toContain(reason)
   })
 
+  it('of data is that of a program where one loads it, whatever it is called', () => {
+    const loads = { 'loop.ts': `import a from './a.json' with { type: 'json' }\n${loop}` }
+    const tierOf = (changed: Record<string, string>) => risk(changed).files.find(({ path }) => path === 'a.json')?.risk
+    expect(tierOf({ ...loads, 'a.json': '{ "a": 5 }' })).toBe('MED')
+    expect(tierOf({ 'a.json': '{ "a": 5 }' })).toBe('LOW')
+  })
+
   it('is told file by file, with the part of the policy that each is', () => {
     const tool = "export const tool = { name: 'a', description: 'A.', properties: {}, run: () => fetch('x') }\n"
     const { risk: tier, files } = risk({

@@ -28,9 +28,11 @@ interface ChangedFile {
 export function assess<F extends ChangedFile>(
   files: readonly F[],
   delta: Pick<Delta, 'gained' | 'lost' | 'knobs'>,
+  /** Files that the program imports. */
+  loaded: ReadonlySet<string> = new Set(),
 ): Judged<F> {
   const judged = files.map((file) => {
-    const found = reasonsOf(file, delta)
+    const found = reasonsOf(file, delta, loaded.has(file.path))
     const risk = found.reduce<Tier>((gravest, [tier]) => graver(gravest, tier), 'LOW')
     const reasons = found.sort(([a], [b]) => tiers.indexOf(b) - tiers.indexOf(a)).map(([, reason]) => reason)
     return { ...file, risk, reasons: [...new Set(reasons)].slice(0, 20) }
@@ -68,6 +70,7 @@ const graver = (a: Tier, b: Tier): Tier => (tiers.indexOf(b) > tiers.indexOf(a) 
 function reasonsOf(
   { path, change, isSameProgram }: ChangedFile,
   { gained, lost, knobs }: Pick<Delta, 'gained' | 'lost' | 'knobs'>,
+  isLoaded: boolean,
 ) {
   const found: [Tier, string][] = []
   if (kernelFileNames.includes(path)) found.push(['KERNEL', 'is a file that the kernel writes'])
@@ -87,7 +90,8 @@ function reasonsOf(
     ),
   ]
   if (losses.length > 0) found.push(['MED', `no longer has ${losses.slice(0, 5).join(', ')}`])
-  if (path.endsWith('.json')) found.push(['LOW', 'only data changes'])
+  if (path.endsWith('.json'))
+    found.push(isLoaded ? ['MED', 'changes data that the program loads'] : ['LOW', 'only data changes'])
   else found.push(['MED', change === 'removed' ? 'removes code' : change === 'added' ? 'adds code' : 'changes code'])
   return found
 }

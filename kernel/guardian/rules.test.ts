@@ -68,6 +68,7 @@ describe('a rule', () => {
     ['too many lines change', { maxChangedLines: 1 }, { more: { 'a.md': 'a\nb\n' } }],
     ['the file is excepted', { except: ['A.md'] }, {}],
     ['the folder is excepted', { except: ['docs/'] }, { more: { 'docs/b.md': 'b\n' } }],
+    ['the folder is excepted by its name alone', { except: ['Docs'] }, { more: { 'docs/b.md': 'b\n' } }],
     ['another agent is named', { agent: 'other' }, {}],
     ['what the file is to the policy is not known', { tags: ['doc'] }, {}],
     ['a check could not be decided', {}, { main: 'one', more: { 'a.md': 'no-box\n' }, undecided: true }],
@@ -144,6 +145,7 @@ describe('a rule', () => {
       would: [{ agent, proposal: 'P-1', state: 'rejected', claim: 'clearer' }],
     })
     expect(test.guardian.rules.preview({ ...texts, except: ['a.md'] })).toEqual({ of: 2, would: [] })
-    expect(() => test.guardian.rules.preview({ ...texts, except: ['*.md'] })).toThrow(/no path of a policy/)
+    for (const odd of ['*.md', './docs/', '../a.md', ' docs/', 'docs//a.md', '/a.md', ''])
+      expect(() => test.guardian.rules.preview({ ...texts, except: [odd] })).toThrow(/no path of a policy/)
   })
 })

@@ -43,10 +43,10 @@ function uncovered(
   return strange === undefined ? null : `${strange.path} is more than ${rule.tags.join(', ')}`
 }
 
-/** `tools/` is a folder with all in it, anything else one file; on some disks case makes no difference. */
+/** A file, or a folder with all in it, with or without a slash at its end; on some disks case makes no difference. */
 function isAt(path: string, place: string): boolean {
-  const [a, b] = [path.toLowerCase(), place.toLowerCase()]
-  return b.endsWith('/') ? a.startsWith(b) : a === b
+  const [a, b] = [path.normalize('NFC').toLowerCase(), place.normalize('NFC').toLowerCase()]
+  return a === b || a.startsWith(b.endsWith('/') ? b : `${b}/`)
 }
 
 /** Rules that let LOW proposals take effect without a person, in runs that ask for it. */
@@ -70,7 +70,15 @@ export function createRules(core: Core) {
   }
 
   function requirePlaces(except: readonly string[]): void {
-    const odd = except.find((place) => /[*?[\]{}!\\]/.test(place) || place.startsWith('/') || place.trim() === '')
+    // What can be the path of no file would except nothing, and nobody would know.
+    const isOdd = (place: string) =>
+      /[*?[\]{}!\\]/.test(place) ||
+      place !== place.trim() ||
+      place
+        .replace(/\/$/, '')
+        .split('/')
+        .some((step) => /^\.*$/.test(step))
+    const odd = except.find(isOdd)
     if (odd !== undefined)
       throw new KernelError('invalid', `${JSON.stringify(odd)} is no path of a policy, nor a folder that ends in /`)
   }

@@ -2,7 +2,7 @@ import type { TreeFile } from '../../sandbox/sandbox.ts'
 import { type ClaimDetails, type StaticDetails, staticDetailsSchema } from '../../wire/operator-checks.ts'
 import { isTest } from './charter.ts'
 import { type Candidate, type Check, fail, pass } from './check.ts'
-import { changesOf } from './delta.ts'
+import { changesOf, modelCallsKnob } from './delta.ts'
 import { type Statement, statementsIn } from './statements.ts'
 
 /** A claim that is about what is written and not about what runs. */
@@ -106,7 +106,7 @@ const judges: Record<Statement['kind'], (statement: Statement, facts: Facts) => 
     const [fact] = [...read.gained, ...read.lost].filter(({ kind, path }) => kind !== 'decoding' && !isTest(path))
     if (fact !== undefined)
       return ['false', `${fact.path}:${fact.line} differs in ${fact.kind}: ${fact.what.slice(0, 100)}`]
-    const [knob] = read.knobs.filter(({ path }) => !isTest(path))
+    const [knob] = read.knobs.filter(({ path, name }) => !isTest(path) && name !== modelCallsKnob)
     if (knob !== undefined)
       return ['false', `${knob.name} goes from ${knob.before ?? 'none'} to ${knob.after ?? 'none'}`]
     const isSame = read.files.every(

@@ -1,6 +1,8 @@
 import type { TreeFile } from '../../sandbox/sandbox.ts'
 import type { Fact, Knob, StaticDetails } from '../../wire/operator-checks.ts'
 import type { FileFacts, KnobFact } from './facts/file-facts.ts'
+import { isTest } from './facts/tests.ts'
+import { modelCallPlace, modelCallsOf } from './model-calls.ts'
 
 /** A file of either side with what was read in it. */
 export interface ReadFile {
@@ -25,7 +27,7 @@ export function deltaOf(base: readonly ReadFile[], candidate: readonly ReadFile[
   return {
     gained,
     lost: surplus(after, before),
-    knobs: knobDelta(base, candidate),
+    knobs: [...modelCallDelta(base, candidate), ...knobDelta(base, candidate)],
     hiding: surplus(hidings(base), hidings(candidate)).map(({ path, line, what }) => ({ path, line, what })),
   }
 }
@@ -89,21 +91,32 @@ function grouped<T>(all: readonly T[], by: (one: T) => string): Map<string, T[]>
   return groups
 }
 
+export const modelCallsKnob = 'model calls'
+
+/** Fewer may be the way it is written; more are more. */
+function modelCallDelta(base: readonly ReadFile[], candidate: readonly ReadFile[]): Knob[] {
+  const [before, after] = [modelCallsOf(base), modelCallsOf(candidate)]
+  if (after <= before) return []
+  const place = modelCallPlace(base, candidate)
+  return [{ name: modelCallsKnob, unit: 'turns', before, after, ...place, how: 'changed', buysBudget: true }]
+}
+
 type Placed = KnobFact & { path: string }
 
 function knobDelta(base: readonly ReadFile[], candidate: readonly ReadFile[]): Knob[] {
   const of = (files: readonly ReadFile[]): Placed[] =>
-    files.flatMap(({ path, facts }) => facts.knobs.map((one) => ({ ...one, path })))
+    // What a test waits for or tries is no budget of the policy's.
+    files.flatMap(({ path, facts }) => (isTest(path) ? [] : facts.knobs.map((one) => ({ ...one, path }))))
   let [before, after] = [of(base), of(candidate)]
   const paired: { before: Placed; after: Placed; how: Knob['how'] }[] = []
   // From the surest likeness to the least: what is the same in all is no change, whatever else it could be taken for.
   const likenesses: [how: Knob['how'], same: (one: Placed) => string][] = [
     ['changed', ({ path, name, unit, value }) => `${path} ${name} ${unit} ${value}`],
     ['moved', ({ name, unit, value }) => `${name} ${unit} ${value}`],
-    ['changed', ({ path, name }) => `${path} ${name}`],
-    ['moved', ({ name, unit }) => `${name} ${unit}`],
+    ['changed', (one) => `${one.path} ${one.name} ${toldOf(one)}`],
+    ['moved', (one) => `${one.name} ${one.unit} ${toldOf(one)}`],
     ['renamed', ({ path, value }) => `${path} ${value}`],
-    ['renamed', ({ path, unit }) => `${path} ${unit}`],
+    ['renamed', (one) => `${one.path} ${one.unit} ${toldOf(one)}`],
     ['moved', ({ unit, value }) => `${unit} ${value}`],
   ]
   for (const [how, same] of likenesses) {
@@ -116,6 +129,10 @@ function knobDelta(base: readonly ReadFile[], candidate: readonly ReadFile[]): K
     })
     before = [...waiting.values()].flat()
   }
+  // A constant that a new part has for itself, as the old one has it, is no more than before.
+  const [had, has] = [of(base), of(candidate)].map((all) => grouped(all, sameIn))
+  const isCopy = (one: Placed) =>
+    base.some(({ path }) => (had?.get(sameIn({ ...one, path }))?.length ?? 0) >= (has?.get(sameIn(one))?.length ?? 0))
   const existed = new Set(base.map(({ path }) => path))
   const exists = new Set(candidate.map(({ path }) => path))
   return [
@@ -126,17 +143,25 @@ function knobDelta(base: readonly ReadFile[], candidate: readonly ReadFile[]): K
         buysBudget: buys(pair.after, pair.before.value, pair.after.value),
       })),
     ...after
-      .filter(({ value, isBound }) => value !== 'heeded' && isBound)
+      .filter((one) => one.value !== 'heeded' && one.isBound && !isCopy(one))
       .map((one) => ({
         ...knob(one, null, one.value, 'new'),
         // A bound that a new file brings along bounds what was not there.
-        buysBudget: one.unit === 'effort' || (existed.has(one.path) && one.unit !== 'limit'),
+        buysBudget:
+          one.unit === 'effort' ||
+          one.value === 'loosened' ||
+          one.name === 'model' ||
+          (existed.has(one.path) && one.unit !== 'limit'),
       })),
     ...before
       .filter(({ path, isBound }) => exists.has(path) && isBound)
       .map((one) => ({ ...knob(one, one.value, null, 'removed'), buysBudget: one.unit !== 'effort' })),
   ]
 }
+
+/** A limit of the kernel's stands for itself alone, and for no number. */
+const toldOf = ({ name, value }: Placed): string => (value === 'heeded' || value === 'loosened' ? name : '')
+const sameIn = ({ path, name, unit, value }: Placed): string => `${path} ${name} ${unit} ${value}`
 
 function knob({ name, unit, path, line }: Placed, before: Knob['before'], after: Knob['after'], how: Knob['how']) {
   return { name, unit, before, after, path, line, how }
@@ -148,5 +173,7 @@ const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'au
 function buys({ unit }: Placed, before: number | string, after: number | string): boolean {
   if (typeof before === 'number' && typeof after === 'number')
     return unit === 'polling' ? after < before : after > before
-  return efforts.indexOf(String(after)) > efforts.indexOf(String(before))
+  if (before === 'heeded' || after === 'loosened') return true
+  // One that is not known may be any.
+  return !efforts.includes(String(after)) || efforts.indexOf(String(after)) > efforts.indexOf(String(before))
 }

@@ -26,6 +26,7 @@ const answerSchema: z.ZodType<FileFacts[]> = z.array(
         isBound: z.boolean(),
       }),
     ),
+    calls: z.array(z.strictObject({ in: z.string(), of: z.string(), loops: z.number(), line: z.number() })),
   }),
 )
 

@@ -129,7 +129,7 @@ function detailsOf(
     const isSameProgram = was !== undefined && is !== undefined && was.shape !== null && was.shape === is.shape
     return { path, change, tags, isSameProgram }
   })
-  const judged = assess(files, delta)
+  const judged = assess(files, delta, new Set([...reachedFrom('main.ts', base), ...reachedFrom('main.ts', candidate)]))
   const details: StaticDetails = {
     version: 1,
     problems: problems.slice(0, listed),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { callsIn } from './calls.ts'
 import { capabilitiesOf } from './capabilities.ts'
 import { Constants } from './constants.ts'
 import type { FactsRequest, FileFacts } from './file-facts.ts'
@@ -6,7 +7,7 @@ import { knobsOf } from './knobs.ts'
 import { SyntaxFault, shapeText, syntaxOf } from './syntax.ts'
 import { isTest } from './tests.ts'
 
-const none: FileFacts = { error: null, shape: null, capabilities: [], hiding: [], imports: [], knobs: [] }
+const none: FileFacts = { error: null, shape: null, capabilities: [], hiding: [], imports: [], knobs: [], calls: [] }
 
 /** Facts of each file, in order. A pure function of the texts. @param reading is told of each before it is read. */
 export function factsOf({ files, methods }: FactsRequest, reading: (path: string) => void = () => {}): FileFacts[] {
@@ -31,5 +32,6 @@ function fileFacts(path: string, text: string, methods: ReadonlySet<string>): Fi
   const knobs = knobsOf(syntax, constants)
   // Data reaches for nothing.
   if (path.endsWith('.json')) return { ...none, shape, knobs }
-  return { ...none, shape, knobs, ...capabilitiesOf(syntax, constants, methods, isTest(path)) }
+  const calls = callsIn(syntax, constants, path)
+  return { ...none, shape, knobs, calls, ...capabilitiesOf(syntax, constants, methods, isTest(path)) }
 }

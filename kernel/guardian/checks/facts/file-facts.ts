@@ -12,6 +12,17 @@ export interface FileFacts {
   /** What keeps a reader, or this one, from seeing what it does. */
   hiding: Located[]
   knobs: KnobFact[]
+  calls: CallFact[]
+}
+
+/** A call of a function by its name, or of the model. */
+export interface CallFact {
+  /** The function that it stands in. */
+  in: string
+  of: string
+  /** Around it, within that function. */
+  loops: number
+  line: number
 }
 
 export interface Located {

@@ -2,6 +2,7 @@ import type { Knob } from '../../../wire/operator-checks.ts'
 import type { Constants } from './constants.ts'
 import { propertyName } from './constants.ts'
 import type { KnobFact } from './file-facts.ts'
+import { heededIn } from './heeded.ts'
 import { bare, type Node, nameOf, type Syntax, walk } from './syntax.ts'
 
 /** By words of a name; the first that fits. What a step costs comes before how often and how long. */
@@ -15,13 +16,18 @@ const units: [unit: Knob['unit'], words: RegExp][] = [
   ['time', /^(?:timeout|timeouts|deadline|ms|millis|seconds|minutes|wait|duration|until|elapsed|expires?|ttl)$/],
   ['limit', /^(?:max|most|limit|limits|cap|caps|bound|bounds|kept|keep|threshold|bytes|chars|lines|length|shown)$/],
 ]
+const toldLimits = /^(?:max(?:Steps|Ms|OutputTokens)|budget(?:Tokens|NanoUsd))$/
 const efforts = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'])
 
 /** Constants that decide how much is spent: by the names at the place where they stand, and where they are used. */
-export function knobsOf({ program, lineAt }: Syntax, constants: Constants): KnobFact[] {
+export function knobsOf(syntax: Syntax, constants: Constants): KnobFact[] {
+  const { program, lineAt } = syntax
   const uses = usesOf(program, constants)
-  const knobs: KnobFact[] = []
+  const unused = unusedIn(program)
+  const knobs: (KnobFact & { variable?: string | null })[] = []
   walk(program, (node, ancestors) => {
+    const asked = requestKnob(node, constants)
+    if (asked !== null) knobs.push({ ...asked, line: lineAt(node.start), isBound: true })
     const value = constants.of(node)
     if (value === null || node.type === 'Identifier' || node.type === 'MemberExpression') return
     const parent = ancestors.at(-1)
@@ -35,37 +41,75 @@ export function knobsOf({ program, lineAt }: Syntax, constants: Constants): Knob
     if (typeof value === 'string' && !efforts.has(value)) return
     const found = unitOf(places.slice(0, 1)) ?? unitOf(places)
     if (found === null || (typeof value === 'string' && found.unit !== 'effort')) return
-    const decides = isNamed(value, node, parent) || isFactor(value, parent)
+    const decides = isNamed(value, node, ancestors) || isFactor(value, parent) || isAddend(node, parent, constants)
     const isBound = decides || /^[<>]=?$/.test(String(parent?.operator))
     // Next to nothing is counted with, everywhere; it is a knob where it has a name, or multiplies.
     if (typeof value === 'number' && Math.abs(value) <= 2 && !decides) return
     const name = (places[0] ?? found.name).slice(0, 120)
-    knobs.push({ name, unit: found.unit, value, line: lineAt(node.start), isBound })
+    knobs.push({
+      name,
+      unit: found.unit,
+      value,
+      line: lineAt(node.start),
+      isBound,
+      variable: isWhole(node, declared) ? variable : null,
+    })
   })
-  walk(program, (node) => {
-    const name = node.type === 'MemberExpression' ? nameOf(node.property) : null
-    const unit = heeded.get(name ?? '')
-    if (unit !== undefined && name !== null)
-      knobs.push({ name, unit, value: 'heeded', line: lineAt(node.start), isBound: true })
-  })
-  return knobs
+  return [
+    ...knobs.filter((one) => !unused.has(one.variable ?? '')).map(({ variable: _, ...one }) => one),
+    ...heededIn(syntax),
+  ]
 }
 
-/** Limits that the kernel tells of: a program that no longer asks for one spends on. */
-const heeded: ReadonlyMap<string, Knob['unit']> = new Map([
-  ['maxSteps', 'turns'],
-  ['draining', 'turns'],
-  ['maxMs', 'time'],
-  ['maxOutputTokens', 'tokens'],
-  ['contextWindow', 'tokens'],
-  ['budgetTokens', 'tokens'],
-  ['budgetNanoUsd', 'money'],
-])
+/** Constants of a file's own that nothing asks for: they hold for nothing. */
+function unusedIn(program: Node): ReadonlySet<string> {
+  const declared = new Map<string, number>()
+  walk(program, (node, ancestors) => {
+    const name = node.type === 'VariableDeclarator' ? nameOf(node.id) : null
+    const isExported = ancestors.at(-2)?.type === 'ExportNamedDeclaration'
+    if (name !== null && !isExported) declared.set(name, -1)
+  })
+  walk(program, (node, ancestors) => {
+    const count = node.type === 'Identifier' ? declared.get(String(node.name)) : undefined
+    // `void x` asks for nothing.
+    if (count !== undefined && ancestors.at(-1)?.operator !== 'void') declared.set(String(node.name), count + 1)
+  })
+  return new Set([...declared].flatMap(([name, count]) => (count <= 0 ? [name] : [])))
+}
+
+/** What a request may ask for and a policy should leave as its task has it; the value need not be written down. */
+function requestKnob(node: Node, constants: Constants): Pick<KnobFact, 'name' | 'unit' | 'value'> | null {
+  if (node.type !== 'Property') return null
+  const name = propertyName(node, constants) ?? ''
+  const value = constants.of(node.value)
+  if (
+    /^(?:effort|reasoning_effort|service_tier)$/.test(name) &&
+    value === null &&
+    bare(node.value)?.type !== 'ObjectExpression'
+  )
+    return { name, unit: 'effort', value: 'decided while it runs' }
+  if (name === 'service_tier' && typeof value === 'string') return { name, unit: 'effort', value }
+  if (name === 'model' && typeof value === 'string') return { name, unit: 'money', value }
+  return /^(?:n|best_of)$/.test(name) && typeof value === 'number' && value > 1 ? { name, unit: 'money', value } : null
+}
 
 /** It is the value of a constant, a property or a default; `let tries = 0` begins a count. */
-function isNamed(value: number | string, node: Node, parent: Node | undefined): boolean {
-  if (parent?.type === 'VariableDeclarator') return parent.init === node && value !== 0
-  return /^(?:Property|PropertyDefinition|AssignmentPattern|ArrayExpression)$/.test(parent?.type ?? '')
+function isNamed(value: number | string, node: Node, ancestors: readonly Node[]): boolean {
+  let child = node
+  for (const parent of ancestors.toReversed()) {
+    if (parent.type === 'VariableDeclarator') return parent.init === child && value !== 0
+    const isChoice = parent.type === 'ConditionalExpression' || parent.type === 'LogicalExpression'
+    if (!isChoice || parent.test === child)
+      return /^(?:Property|PropertyDefinition|AssignmentPattern|ArrayExpression)$/.test(parent.type)
+    child = parent
+  }
+  return false
+}
+
+/** More, by so much, than a limit that the kernel tells of. */
+function isAddend(node: Node, parent: Node | undefined, constants: Constants): boolean {
+  if (parent?.type !== 'BinaryExpression' || parent.operator !== '+') return false
+  return namesIn(parent.left === node ? parent.right : parent.left, constants).some((name) => toldLimits.test(name))
 }
 
 function isFactor(value: number | string, parent: Node | undefined): boolean {
