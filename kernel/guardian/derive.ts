@@ -111,23 +111,28 @@ function edited(files: readonly TreeFile[], edits: NonNullable<DeriveInput['edit
 
 /** Hunks that were not kept, each with the operator's reason or none. @throws KernelError `invalid` for a reason that fits none. */
 function fallenOf(cut: readonly FileHunks[], { keep, fallen = [] }: DeriveInput): Fallen {
-  const isKept = (path: string, id: string) =>
-    keep === undefined || keep.some((file) => file.path === path && file.hunks.includes(id))
+  // A file may have tens of thousands of changes: each list is gone through once.
+  const kept = new Set((keep ?? []).flatMap(({ path, hunks }) => hunks.map((id) => keyOf(path, id))))
+  const isKept = (path: string, id: string) => keep === undefined || kept.has(keyOf(path, id))
   const all = cut.flatMap(({ path, hunks }) =>
     hunks.filter(({ id }) => !isKept(path, id)).map((hunk) => ({ path, hunk })),
   )
-  const stray = fallen.find((said) => !all.some(({ path, hunk }) => path === said.path && hunk.id === said.hunk))
+  const known = new Set(all.map(({ path, hunk }) => keyOf(path, hunk.id)))
+  const stray = fallen.find((said) => !known.has(keyOf(said.path, said.hunk)))
   if (stray !== undefined)
     throw new KernelError(
       'invalid',
       `a reason is given for change ${stray.hunk} of ${stray.path}, which has not fallen`,
     )
+  const reasons = new Map(fallen.toReversed().map((said) => [keyOf(said.path, said.hunk), said.reason]))
   return all.map(({ path, hunk }) => ({
     path,
     lines: placeOf(hunk),
-    reason: fallen.find((said) => said.path === path && said.hunk === hunk.id)?.reason ?? '',
+    reason: reasons.get(keyOf(path, hunk.id)) ?? '',
   }))
 }
+
+const keyOf = (path: string, hunk: string): string => JSON.stringify([path, hunk])
 
 /** As the contract has them: 1-based, and of an empty side the line after which it stands. */
 function linesOf({ id, beforeStart, beforeLines, afterStart, afterLines }: Hunk) {

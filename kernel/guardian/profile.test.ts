@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { agent, openTestGuardian, type TestGuardian } from '../testing/guardian.ts'
 import { requestSchemas } from '../wire/executor-schema.ts'
-import type { ProfileChange } from '../wire/operator-review.ts'
+import { type ProfileChange, profileContract } from '../wire/operator-review.ts'
 import type { Check } from './checks/check.ts'
 
 let test: TestGuardian
@@ -42,6 +42,16 @@ describe('the profile', () => {
     expect(test.guardian.profile()).toEqual(after)
     await test.propose('two')
     expect(seen).toEqual([5])
+  })
+
+  it('takes no number that is none, below nothing or beyond reason, and no reason without a word', async () => {
+    const input = profileContract.set['~orpc'].inputSchema
+    const given = (drops: number, reason = 'to see') =>
+      input?.['~standard'].validate({ version: 1, checks: [{ check: 'weather', thresholds: { drops } }], reason })
+    for (const drops of [Number.NaN, Number.POSITIVE_INFINITY, -1, 1e12])
+      expect(await given(drops)).toHaveProperty('issues.0.path', ['checks', 0, 'thresholds', 'drops'])
+    expect(await given(0, '\u200b')).toHaveProperty('issues.0.path', ['reason'])
+    expect(await given(0)).not.toHaveProperty('issues')
   })
 
   it('ends what waits under the old one, and each part of it makes another', async () => {

@@ -166,14 +166,17 @@ function overridesOf({ proposal, unresolved }: ProposalRecord, given: NonNullabl
   const needless = named.filter((check, index) => !unresolved.includes(check) || named.indexOf(check) !== index)
   if (needless.length > 0)
     throw new KernelError('invalid', `there is nothing to override in ${needless.join(', ')}. Nothing was decided`)
-  const empty = given.find(({ reason }) => reason.trim() === '')
+  const empty = given.find(({ reason }) => isWordless(reason))
   if (empty !== undefined)
     throw new KernelError('invalid', `the override of ${empty.check} needs a reason. Nothing was decided`)
   return given.map(({ check, reason }) => ({ check, reason }))
 }
 
+/** Blanks that nobody sees are no words. */
+const isWordless = (reason: string): boolean => !/[\p{L}\p{N}]/u.test(reason)
+
 function requireWords(reason: string, what: string): void {
-  if (reason.trim() === '') throw new KernelError('invalid', `${what} needs a reason: it is what the agent learns from`)
+  if (isWordless(reason)) throw new KernelError('invalid', `${what} needs a reason: it is what the agent learns from`)
 }
 
 function requireLines(

@@ -76,7 +76,8 @@ describe('an approval over a check that could not be decided', () => {
     await expect(attempt([{ check: 'scope', reason: 'x' }])).rejects.toThrow(/has not passed boot/)
     await expect(attempt([boot, { check: 'scope', reason: 'x' }])).rejects.toThrow(/nothing to override in scope/)
     await expect(attempt([boot, boot])).rejects.toThrow(/nothing to override in boot/)
-    await expect(attempt([{ check: 'boot', reason: ' ' }])).rejects.toThrow(/needs a reason/)
+    for (const blank of [' ', '\u200b', '\u2063\u00ad', '…'])
+      await expect(attempt([{ check: 'boot', reason: blank }])).rejects.toThrow(/needs a reason/)
     expect(await dataOf('proposal.reviewed')).toEqual([])
     await test.propose('two')
     await expect(test.guardian.approve({ ...(await inputOf('P-2')), overrides: [boot] })).rejects.toThrow(

@@ -5,7 +5,13 @@ import { agentName, count, done, proposalId, proposalRef, sha256 } from './ids.t
 
 /** Verdicts beyond a plain yes or no, what a reviewer has looked at, and what decides without one. */
 
-const words = z.string().trim().min(1).max(4000)
+/** With a letter or a digit in it: blanks that nobody sees are no reason. */
+const words = z
+  .string()
+  .trim()
+  .min(1)
+  .max(4000)
+  .regex(/[\p{L}\p{N}]/u, 'say it in words')
 
 /** A verdict brings back the nonce and the binding of the view that it was made in. */
 const verdictInput = proposalRef.extend({ nonce: z.string(), binding: bindingSchema })
@@ -205,7 +211,7 @@ const profileChange = z.strictObject({
         check: z.string(),
         gates: z.boolean().optional(),
         runs: z.boolean().optional(),
-        thresholds: z.record(z.string(), z.number()).optional(),
+        thresholds: z.record(z.string(), z.number().min(0).max(1e9)).optional(),
       }),
     )
     .optional(),
