@@ -22,7 +22,7 @@ const kinds: [what: string, pattern: RegExp][] = [
   ['a tag character', /[\u{e0000}-\u{e007f}]/u],
   ['a control character', /(?![\t\n])\p{Cc}/u],
   ['an invisible format character', /\p{Cf}/u],
-  ['a private or unassigned character', /[\p{Co}\p{Cn}]/u],
+  ['a private or unassigned character', /[\p{Co}\p{Cn}\ufffc]/u],
   // Braille without dots and a note without a head are drawn as nothing.
   ['a space that is not a plain one', /(?! )\p{Zs}|[\u2800\u{1d159}]/u],
 ]

@@ -2,6 +2,12 @@
 const opaqueBits = 3.4
 /** Shorter words may be hashes or names. */
 const wordCharacters = 48
+/** What is cut into short words changes between small letters, capitals and digits as no name does. */
+const shortCharacters = 12
+const switchShare = 0.4
+/** Signs of any kind without a blank, of as many kinds. */
+const anyCharacters = 160
+const anyBits = 5.2
 /** In all of a file: a few hashes are no payload. */
 const wordsMax = 512
 const escapesMax = 64
@@ -24,8 +30,8 @@ export function encodedData(text: string): { line: number; what: string } | null
     isPieced ? lineAt(Math.max(0, text.indexOf(whole.slice(index, index + 16)))) : lineAt(index)
   let characters = 0
   let first = 0
-  for (const { 0: word, index } of whole.matchAll(new RegExp(`[A-Za-z0-9+/=_-]{${wordCharacters},}`, 'g'))) {
-    if (entropy(word) < opaqueBits) continue
+  for (const { 0: word, index } of whole.matchAll(new RegExp(`[A-Za-z0-9+/=_-]{${shortCharacters},}`, 'g'))) {
+    if (word.length < wordCharacters ? switches(word) < switchShare : entropy(word) < opaqueBits) continue
     if (characters === 0) first = index
     characters += word.length
   }
@@ -41,13 +47,30 @@ export function encodedData(text: string): { line: number; what: string } | null
   )
   if (ideographs !== null && new Set(ideographs[0]).size > 0.7 * [...ideographs[0]].length)
     return { line: lineAt(ideographs.index), what: 'a long run of signs that are no sentence' }
+  const pictures = new RegExp(`[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\p{So}]{${ideographsMax},}`, 'u').exec(
+    text,
+  )
+  if (pictures !== null) return { line: lineAt(pictures.index), what: 'a long run of signs that are no sentence' }
+  for (const { 0: word, index } of text.matchAll(new RegExp(`[\\x21-\\x7e]{${anyCharacters},}`, 'g')))
+    if (entropy(word) > anyBits) return { line: lineAt(index), what: `${word.length} characters of encoded data` }
   const codes = new RegExp(`(?:\\b(?:0x[0-7][0-9a-fA-F]|1[01]\\d|12[0-6]|[1-9]\\d|9)\\s*,\\s*){${codesMax},}`).exec(
     text,
   )
   if (codes !== null) return { line: lineAt(codes.index), what: 'a long list of codes of characters' }
-  const numbers = new RegExp(`(?:\\b(?:0x[0-9a-fA-F]+|\\d+)\\s*,\\s*){${numbersMax},}`).exec(text)
+  const numbers = new RegExp(`(?:-?\\b(?:0x[0-9a-fA-F]+|\\d+)\\s*,\\s*){${numbersMax},}`).exec(text)
   if (numbers !== null) return { line: lineAt(numbers.index), what: 'a long list of numbers' }
   return null
+}
+
+/** Part of its characters that are of another kind than the one before. */
+function switches(word: string): number {
+  const kindOf = (one: string): string =>
+    /\d/.test(one) ? '0' : /[A-Z]/.test(one) ? 'A' : /[a-z]/.test(one) ? 'a' : '-'
+  const kinds = [...word].map(kindOf)
+  const found = kinds.filter(
+    (kind, index) => index > 0 && kind !== '-' && kinds[index - 1] !== '-' && kind !== kinds[index - 1],
+  )
+  return found.length / word.length
 }
 
 /** Shannon's, bits a character. */

@@ -29,7 +29,7 @@ export const scope: Check = {
   description: 'Whether it can be a policy at all, and whether a person can see all that it says.',
   gates: true,
   thresholds: {},
-  rules: { version: 5, ...scopeLimits, allowedExtensions, charter },
+  rules: { version: 6, ...scopeLimits, allowedExtensions, charter },
   async run(candidate) {
     const { files, base, recurrences } = candidate
     const latin = latinWords(files)

@@ -39,6 +39,7 @@ export function tricksIn(text: string, isCode: boolean): Trick[] {
   return [
     ...first('text far to the right of the rest', (line) => new RegExp(`\\S[ \\t]{${gapColumns},}\\S`).test(line)),
     ...first('text far to the right', (line) => columns(/^[ \t]*(?=\S)/.exec(line)?.[0] ?? '') > indentColumns),
+    ...first('a pile of marks on one letter', (line) => /\p{M}{5,}/u.test(line)),
     ...first('blanks at its end', (_line, index) => (trailing[index] ?? 0) > trailingCharacters),
     ...(total > trailingTotal
       ? first('blanks at its end, as many others have', (_line, index) => (trailing[index] ?? 0) > 2)
