@@ -4,6 +4,7 @@ import { leakageDetailsSchema, staticDetailsSchema } from '../../wire/operator-c
 import { candidateOf } from './candidate.fixture.ts'
 import { edited, read, seed, withFiles } from './facts/tree.fixture.ts'
 import { leakage } from './leakage.ts'
+import { scope } from './scope.ts'
 import { judge } from './static.ts'
 
 const base = read(seed)
@@ -157,5 +158,28 @@ describe('what judges a task', () => {
     ['a long command', "const dir = 'some/other/folder'\nreturn kernel.exec('ls -la ' + dir + ' && du -sh ' + dir)"],
   ])('is none of what people write: %s', async (_name, body) => {
     expect(await leaksOf(body)).toEqual({ verdict: 'pass', kinds: [] })
+  })
+})
+
+describe('what the charter keeps from an agent', () => {
+  const wire = seed.find(({ path }) => path === 'wire.ts')?.text ?? ''
+  const problemOf = async (tree: typeof seed, by: 'executor' | 'operator' = 'executor') =>
+    (await scope.run(candidateOf({ base: seed, files: tree, by }), {} as never, new AbortController().signal)).summary
+  it.each<[name: string, tree: typeof seed]>([
+    ['whole', withFiles(edited('executor.ts', './wire.ts', './line.ts'), { 'line.ts': wire })],
+    ['changed', withFiles(seed, { 'line.ts': wire.replaceAll('this.#send', 'this.#put') })],
+    [
+      'in part, at the end of another file',
+      edited('turn.ts', 'import ', `${wire.slice(0, wire.length * 0.7)}\nimport `),
+    ],
+  ])('is not copied to be changed there: %s', async (_name, tree) => {
+    expect(await problemOf(tree)).toContain('is a copy of what the charter keeps')
+    expect(await problemOf(tree, 'operator')).toContain('all plain text')
+  })
+
+  it('may be used, and its types written out again', async () => {
+    const types =
+      "import { WireError } from './wire.ts'\nexport interface Open {\n  reject(error: WireError): void\n}\n"
+    expect(await problemOf(withFiles(seed, { 'open.ts': types }))).toContain('all plain text')
   })
 })

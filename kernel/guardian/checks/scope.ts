@@ -65,12 +65,34 @@ export const scope: Check = {
 /** What the charter keeps from an agent. A person may change it all the same; it is then of the gravest tier. */
 function charterProblems({ by, base, files }: Candidate): IntakeProblem[] {
   if (by === 'operator') return []
-  return changesOf(base, files)
-    .filter(({ path }) => isForbidden(path))
-    .map(({ path }) => ({
-      path: escapeText(path),
-      problem: 'is kept from its agent by the charter: leave it as it is, and ask the operator where it must change',
-    }))
+  const changes = changesOf(base, files)
+  const kept = base.filter(({ path }) => isForbidden(path)).map(({ text }) => linesOf(text))
+  const isCopy = (text: string | null, before: string | null): boolean =>
+    text !== null && kept.some((lines) => shareOf(lines, text) >= copyShare && shareOf(lines, before ?? '') < copyShare)
+  return changes.flatMap(({ path, before, after }) => {
+    if (isForbidden(path))
+      return {
+        path: escapeText(path),
+        problem: 'is kept from its agent by the charter: leave it as it is, and ask the operator where it must change',
+      }
+    return isCopy(after, before)
+      ? { path: escapeText(path), problem: 'is a copy of what the charter keeps from its agent: use that, as it is' }
+      : []
+  })
+}
+
+/** Of the lines of a file, so many make another a copy of it. */
+const copyShare = 0.4
+
+/** Lines of some length, however they are set in. */
+function linesOf(text: string): ReadonlySet<string> {
+  const lines = text.split('\n').map((line) => line.trim())
+  return new Set(lines.filter((line) => line.length >= 20))
+}
+
+function shareOf(lines: ReadonlySet<string>, text: string): number {
+  const own = linesOf(text)
+  return lines.size < 10 ? 0 : [...lines].filter((line) => own.has(line)).length / lines.size
 }
 
 /** Rules of names, counts and sizes. Intake holds an agent's own copy to them; here they hold for every candidate. */
