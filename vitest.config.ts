@@ -4,8 +4,7 @@ export default defineConfig({
   test: {
     include: ['{kernel,electron,renderer,executor-seed,simulator,tasks,bench}/**/*.test.{ts,tsx}'],
     pool: 'forks',
-    // Much of the time a test waits for a box or a disk.
-    maxWorkers: 3,
+    maxWorkers: 2,
     // On a busy machine a process can come late; the log names what passed only at the second try (retry x1).
     retry: process.env.CI ? 1 : 0,
     testTimeout: 60_000,

@@ -107,7 +107,7 @@ export function describeSandbox(name: string, make: () => Promise<SandboxUnderTe
       const results = await probeBoxes(provider, { boxesDir: under.boxesDir })
       expect(results.filter(({ holds }) => !holds)).toEqual([])
       expect(results.filter(({ profile }) => profile === 'host')).toHaveLength(4)
-      expect(new Set(results.map(({ profile }) => profile)).size).toBe(6)
+      expect(new Set(results.map(({ profile }) => profile)).size).toBe(7)
     }, 180_000)
 
     it('[C13] refuses a folder that the profile has no place for, that lies elsewhere, or that a link leads to', async () => {
