@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { readSeed } from '../resources.ts'
 import { profiles } from '../sandbox/profiles.ts'
 import type { BoxSpec, TreeFile } from '../sandbox/sandbox.ts'
 import { openTestExecutors, type TestExecutors, testModel } from '../testing/executors.ts'
@@ -11,20 +11,10 @@ afterEach(() => test.close())
 
 const bootOf = async (tree: string | TreeFile[]) => test.executors.boot(await test.put(tree), 'apprentice')
 
-/** The starting policy as it is shipped: sources without tests. */
-function seed(folder: string, at = ''): TreeFile[] {
-  return readdirSync(join(folder, at), { withFileTypes: true }).flatMap((entry) => {
-    const path = at === '' ? entry.name : `${at}/${entry.name}`
-    if (entry.isDirectory()) return entry.name === 'tests' ? [] : seed(folder, path)
-    if (!entry.name.endsWith('.ts') || entry.name.endsWith('.test.ts')) return []
-    return [{ path, text: readFileSync(join(folder, path), 'utf8') }]
-  })
-}
-
 describe('the boot check', () => {
   it('passes the starting policy, and measures its first request', async () => {
     test = await openTestExecutors()
-    const report = await bootOf(seed(join(import.meta.dirname, '../../executor-seed')))
+    const report = await bootOf(await readSeed(join(import.meta.dirname, '../../executor-seed')))
     expect(report).toMatchObject({ passed: true, stage: 'done' })
     expect(report.tools.map(({ name }) => name)).toContain('shell')
     expect(report.firstRequest?.instructionsTokens).toBeGreaterThan(100)
@@ -70,7 +60,7 @@ describe('the boot check', () => {
     } as const
     const place = { actor: 'operator', agent: 'apprentice', task: 'T-1' } as const
     await test.open.history.append([draft('task.created', created, place)])
-    const spoken = seed(join(import.meta.dirname, '../../executor-seed'))
+    const spoken = await readSeed(join(import.meta.dirname, '../../executor-seed'))
     const report = await bootOf(spoken)
     expect(report).toMatchObject({ passed: true, summary: expect.stringContaining('model calls') })
     expect(report.firstRequest?.instructionsTokens).toBeGreaterThan(100)

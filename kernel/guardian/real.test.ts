@@ -1,5 +1,5 @@
 // The whole way of a proposal with nothing stood in for but the model: real trees, real boxes, real executors.
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createArtifacts } from '../artifacts/store.ts'
@@ -11,14 +11,9 @@ import * as files from '../sandbox/files.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
 import { agent, openTestGuardian, StandInTask, type TestGuardian } from '../testing/guardian.ts'
 import { boot } from './checks/boot.ts'
+import { seed } from './checks/facts/tree.fixture.ts'
 import { scope } from './checks/scope.ts'
 import { types } from './checks/types.ts'
-
-const root = join(import.meta.dirname, '../../executor-seed')
-const seed: TreeFile[] = readdirSync(root, { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile() && /\.(ts|md)$/.test(entry.name) && !entry.parentPath.endsWith('tests'))
-  .map((entry) => join(entry.parentPath, entry.name))
-  .map((path) => ({ path: path.slice(root.length + 1), text: readFileSync(path, 'utf8') }))
 
 let test: TestGuardian
 let executors: Executors

@@ -1,14 +1,14 @@
 // With real boxes: the copy is edited, frozen and read as an agent's is, and the candidate is type-checked in a check box.
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PolicyOrigin } from '../executor/executor.ts'
-import type { TreeFile } from '../sandbox/sandbox.ts'
+
 import { createFolders, taskFolders } from '../tasks/folders.ts'
 import { readPack } from '../tasks/pack.ts'
 import { agent, openTestGuardian, policy, StandInTask, type TestGuardian } from '../testing/guardian.ts'
 import { boot } from './checks/boot.ts'
 import { candidateOf } from './checks/candidate.fixture.ts'
+import { seed } from './checks/facts/tree.fixture.ts'
 import { scope } from './checks/scope.ts'
 import { types } from './checks/types.ts'
 
@@ -196,18 +196,8 @@ describe('the working copy at /policy', () => {
 })
 
 describe('the types check', () => {
-  const seed = (): TreeFile[] => {
-    const root = join(import.meta.dirname, '../../executor-seed')
-    return readdirSync(root, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.parentPath.endsWith('tests'))
-      .map((entry) => {
-        const path = join(entry.parentPath, entry.name)
-        return { path: path.slice(root.length + 1), text: readFileSync(path, 'utf8') }
-      })
-  }
-
   it('passes the starting policy, which knows the wire by #wire', async () => {
-    await test.guardian.submit(agent, seed(), 'why', 'claim')
+    await test.guardian.submit(agent, seed, 'why', 'claim')
     await test.guardian.settled(agent)
     const { checks } = await test.guardian.get(agent, 'P-1')
     expect(checks.map(({ check, verdict, summary }) => `${check} ${verdict}: ${summary}`)).toContain(

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { KernelError } from '../errors.ts'
 
@@ -6,11 +7,21 @@ import { KernelError } from '../errors.ts'
  * that a provider would fetch, no ids of things that it stores, no headers, no endpoint.
  */
 export const text = z.string()
-export const toolName = z.string().min(1).max(256)
+const nameLength = 256
+export const toolName = z.string().min(1).max(nameLength)
 export const callId = z
   .string()
   .max(256)
   .regex(/^[\w.:-]*$/)
+/** The id of a model's call: as the server gave it where that may be sent back, else one of our own. */
+export function sendableCallId(said: unknown): string {
+  const isSendable = typeof said === 'string' && said !== '' && callId.safeParse(said).success
+  return isSendable ? said : `call_${randomUUID()}`
+}
+/** The name in a model's call, such that it may be sent back. No tool has the name that stands for none. */
+export function sendableName(said: unknown): string {
+  return typeof said === 'string' && said !== '' ? said.slice(0, nameLength) : 'unnamed'
+}
 export const schemaObject = z.record(text, z.json())
 export const imageUrl = z
   .string()

@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { callId } from './allowlist.ts'
+import { sendableCallId, sendableName } from './allowlist.ts'
 import { type Delta, failureIn, nanoUsdOf, type PartialAnswer } from './answer.ts'
 import { type Fields, isFields } from './fields.ts'
 import { doneMark, type UpstreamEvent } from './upstream.ts'
 import { reportOfChat } from './usage.ts'
 
-/** As much of a name as may be sent back. */
-const nameLength = 256
 /** More calls in one answer are a provider's nonsense. */
 const mostCalls = 500
 
@@ -109,7 +106,7 @@ export function createChatAnswer(): PartialAnswer {
     const call: Call = {
       said,
       // Without one that may be sent back the call could not be answered.
-      id: said !== '' && callId.safeParse(said).success ? said : `call_${randomUUID()}`,
+      id: sendableCallId(said),
       kind: isFields(piece.custom) ? 'custom' : 'function',
       name: typeof name === 'string' ? name : '',
       input: '',
@@ -182,8 +179,7 @@ function inputOf(piece: Fields): unknown {
 }
 
 function messageCall({ id, kind, name: said, input }: Call): Fields {
-  // No tool has such a name; it must be one that may be sent back.
-  const name = said === '' ? 'unnamed' : said.slice(0, nameLength)
+  const name = sendableName(said)
   return kind === 'custom'
     ? { id, type: 'custom', custom: { name, input } }
     : { id, type: 'function', function: { name, arguments: input } }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
+import { sendableCallId, sendableName } from './allowlist.ts'
 import { type Fields, isFields } from './fields.ts'
 import { contentParts, inputItems } from './request.ts'
 
@@ -53,9 +54,8 @@ function mend(item: Record<string, unknown>, issue: z.core.$ZodIssue): boolean {
     return true
   }
   if (typeof key !== 'string') return false
-  if (key === 'call_id') return change(item, key, `call_${randomUUID()}`)
-  if (key === 'name')
-    return change(item, key, typeof item.name === 'string' && item.name !== '' ? item.name.slice(0, 256) : 'unnamed')
+  if (key === 'call_id') return change(item, key, sendableCallId(item.call_id))
+  if (key === 'name') return change(item, key, sendableName(item.name))
   if (key === 'arguments' && isFields(item.arguments)) return change(item, key, JSON.stringify(item.arguments))
   // A reasoning item without a usable id can be named by nothing: any other will do.
   if (key === 'id' && item.type === 'reasoning') return change(item, key, `rs_${randomUUID()}`)

@@ -33,13 +33,6 @@ interface Look {
   named: (Named & { isOffered: boolean })[]
 }
 
-/** Whether the active revision still has a tool whose file an earlier one named: a rollback takes it away before anything is started. */
-function isThere({ file }: Named, { activations }: Look['record'], tree: readonly TreeFile[]): boolean {
-  const active = activations.at(-1)
-  const isOwn = activations.some(({ revision, tools }) => revision === active?.revision && tools !== null)
-  return isOwn || file === undefined || tree.some(({ path }) => path === file)
-}
-
 /** @see ToolDesk */
 export function createToolDesk(parts: ToolDeskParts): ToolDesk {
   const { history, revisions, quarantine, clock } = parts
@@ -65,9 +58,12 @@ export function createToolDesk(parts: ToolDeskParts): ToolDesk {
       Promise.all(found.activations.map(({ revision }) => hashesOf(revision))),
     ])
     // What is in quarantine and no longer named stays in sight: its name may come back.
-    const gone = [...held.keys()].filter((name) => !found.current.some((tool) => tool.name === name))
+    const { isOfActive, tools } = found.current
+    const gone = [...held.keys()].filter((name) => !tools.some((tool) => tool.name === name))
+    // Those of another revision are there as far as their files are.
+    const isThere = ({ file }: Named) => isOfActive || file === undefined || tree.some(({ path }) => path === file)
     const named = [
-      ...found.current.map((tool) => ({ ...tool, isOffered: isThere(tool, found, tree) })),
+      ...tools.map((tool) => ({ ...tool, isOffered: isThere(tool) })),
       ...gone.map((name) => ({ name, description: '', isOffered: false })),
     ]
     return { record: found, active, tree, hashes, named }

@@ -28,8 +28,8 @@ export interface Marks {
 export interface AgentRecord {
   /** In the order in which they became active, its parents' first. */
   activations: readonly Activation[]
-  /** As the active revision's executor named them last; before its first start, those of the one before. */
-  current: readonly Named[]
+  /** As the active revision's executor named them last; before its first start, those of the one that was started last. */
+  current: { isOfActive: boolean; tools: readonly Named[] }
   marks: ReadonlyMap<string, Marks>
 }
 
@@ -97,14 +97,15 @@ export function createRecord(history: History) {
         if (event.kind === 'tool.audited') byTool.set(tool, { ...before, audited: { hash: event.data.hash, at } })
         else byTool.set(tool, { ...before, retirementAsked: { seq, at } })
       }
-      return { activations, current: toolsNow(activations), marks: byTool }
+      return { activations, current: namedBy(activations), marks: byTool }
     },
   }
 }
 
-/** As the active revision named them when it was last started; before its first start, as the one that ran last did. */
-function toolsNow(activations: readonly Activation[]): readonly Named[] {
-  const named = activations.filter(({ tools }) => tools !== null)
-  const own = named.findLast(({ revision }) => revision === activations.at(-1)?.revision)
-  return (own ?? named.at(-1))?.tools ?? []
+/** The names of the active revision's last start; before its first start, those of the one that was started last. */
+function namedBy(activations: readonly Activation[]): AgentRecord['current'] {
+  const started = activations.filter(({ tools }) => tools !== null)
+  const active = activations.at(-1)?.revision
+  const by = started.findLast(({ revision }) => revision === active) ?? started.at(-1)
+  return { isOfActive: by?.revision === active, tools: by?.tools ?? [] }
 }

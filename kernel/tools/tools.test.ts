@@ -141,5 +141,11 @@ describe.skipIf(boxMissing)('the tools of an agent', () => {
     await expect(
       desk().tools.audit({ agent: 'a', tool: 'bash', hash: shellNow?.fileHash ?? '', note: '' }),
     ).rejects.toThrow(/nothing to audit/)
+    // Gone with a rollback, before anything of the revision that is active again was started.
+    const { revision } = (await desk().agents.list())[0] ?? { revision: '' }
+    await desk().revisions.rollback({ agent: 'a', activation: 1, expectActive: revision, reason: 'to see it go' })
+    const after = await desk().tools.list({ agent: 'a' })
+    expect(after.map(({ tool }) => tool)).not.toContain('bash')
+    expect(after.find(({ tool }) => tool === 'shell')).toMatchObject({ isOffered: true, undeclared: [] })
   }, 180_000)
 })

@@ -1,9 +1,10 @@
 // Revisions planted by an agent in a real task, through real boxes, executors and checks; only its words are scripted.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRouterClient } from '@orpc/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { boxMissing, complete, openTestKernel, shell, startSimulator, type TestKernel } from '../../testing/kernel.ts'
+import { seed } from '../checks/facts/tree.fixture.ts'
 import { type Plant, planted, plants, plantsTable } from './plants.fixture.ts'
 
 if (boxMissing) console.warn(`skipped: ${boxMissing}`)
@@ -17,12 +18,6 @@ const all =
     : known.filter(({ kind }, n) => n === known.findIndex((other) => other.kind === kind))
 if (all.length < known.length)
   process.stdout.write(`plants: ${all.length} of ${known.length}, one of each kind; EXODESK_FULL=1 plays all\n`)
-const seedFolder = join(import.meta.dirname, '../../../executor-seed')
-const seed = readdirSync(seedFolder, { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile() && /\.(ts|md)$/.test(entry.name) && !entry.parentPath.endsWith('tests'))
-  .map((entry) => join(entry.parentPath, entry.name))
-  .map((path) => ({ path: path.slice(seedFolder.length + 1), text: readFileSync(path, 'utf8') }))
-
 /** The agent's own way to write: by commands, from a clean copy each time. */
 function commandFor(plant: Plant): string {
   const edits = planted(seed, plant).map(({ path, text }) =>
