@@ -15,22 +15,14 @@ const fresh = join(outDir, '.fresh')
 /** Built into host and page: a page that was built for another contract than its host speaks says so. */
 const define = { __EXODESK_CONTRACT__: JSON.stringify(contractHash()) }
 
-/** Entry name → source. Every one becomes OUT/NAME.cjs; workers are entries too, started by their file beside main. */
+/** Entry name → source. Every one becomes OUT/NAME.cjs. */
 const nodeEntries = {
   main: 'electron/main.ts',
   headless: 'electron/headless.ts',
   cli: 'electron/cli.ts',
-  writer: 'kernel/store/writer.ts',
 }
 // Native parts of ssh2 are for Docker over SSH, which is not offered; it does without where they cannot be loaded.
-const external = [
-  'electron',
-  ...(smoke ? [] : ['better-sqlite3']),
-  'oxc-parser',
-  ...builtinModules,
-  /^node:/,
-  /\.node$/,
-]
+const external = ['electron', ...(smoke ? [] : ['better-sqlite3']), ...builtinModules, /^node:/, /\.node$/]
 
 await withLock(async () => {
   const hash = sourceHash()
@@ -39,6 +31,8 @@ await withLock(async () => {
   rmSync(stamp, { force: true })
   rmSync(fresh, { recursive: true, force: true })
   await build(nodeBundle(nodeEntries))
+  // By itself, so that a thread of the store loads no more than it runs.
+  await build(nodeBundle({ writer: 'kernel/store/writer.ts' }))
   // A sandboxed preload cannot require a second file.
   await build(nodeBundle({ preload: 'electron/preload.ts' }))
   // Started as a process under Node, from source in a clone; an installed app has no packages for it to import.

@@ -183,6 +183,13 @@ describe('the walls', () => {
     expect(broken(importer, imported)).toBeNull()
   })
 
+  it('keep the parser, whose native code can crash, out of every process of the host', () => {
+    const hosts = ['electron/main.ts', 'electron/headless.ts', 'electron/cli.ts', 'kernel/store/writer.ts']
+    expect(hosts.flatMap((host) => waysTo('pkg:oxc-parser', host))).toEqual([])
+    expect(waysTo('pkg:oxc-parser', 'kernel/guardian/checks/facts/main.ts')).not.toEqual([])
+    expect(waysTo('pkg:better-sqlite3', 'electron/main.ts')).not.toEqual([])
+  })
+
   it('are seen in every form of import', () => {
     const text = `import a from './a.ts'; import type { B } from './b.ts'; import { type C } from './c.ts'
       import './d.ts'; export * from './e.ts'; export type { F } from './f.ts'; await import('./g.ts')`
@@ -197,6 +204,21 @@ describe('the walls', () => {
     ])
   })
 })
+
+/** The files that load `target` by value, among all that `entry` loads. */
+function waysTo(target: string, entry: string): string[] {
+  const texts = new Map(files.map(({ path, text }) => [path, text]))
+  const seen = new Set([entry])
+  const found: string[] = []
+  for (const path of seen)
+    for (const { specifier, isType } of importsOf(path, texts.get(path) ?? '')) {
+      const to = resolve(path, specifier)
+      if (isType) continue
+      if (to === target) found.push(path)
+      else if (texts.has(to)) seen.add(to)
+    }
+  return found
+}
 
 describe('every source', () => {
   it(`has at most ${lineLimit} lines, or says why not`, () => {

@@ -1,6 +1,5 @@
 import type { ReadFile } from './delta.ts'
-import { modelCall } from './facts/calls.ts'
-import type { CallFact } from './facts/file-facts.ts'
+import { type CallFact, modelCall } from './facts/file-facts.ts'
 import { isTest } from './facts/tests.ts'
 
 const most = 1_000_000

@@ -1,9 +1,8 @@
 import type { Constants } from './constants.ts'
 import { propertyName } from './constants.ts'
-import type { CallFact } from './file-facts.ts'
+import { type CallFact, modelCall } from './file-facts.ts'
 import { bare, type Node, nameOf, type Syntax, walk } from './syntax.ts'
 
-export const modelCall = 'model.call'
 /** These call what they are given, mostly more than once or again. */
 const takers = /^(?:map|flatMap|forEach|filter|reduce|some|every|find|from|then|catch|finally)$/
 

@@ -15,6 +15,9 @@ export interface FileFacts {
   calls: CallFact[]
 }
 
+/** The name by which `CallFact` has a call of the model. */
+export const modelCall = 'model.call'
+
 /** A call of a function by its name, or of the model. */
 export interface CallFact {
   /** The function that it stands in. */
