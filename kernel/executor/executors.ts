@@ -6,6 +6,7 @@ import { OpenCalls } from './calls.ts'
 import { continuedHistory } from './continued.ts'
 import type { Executors, Generation, GenerationSpec } from './executor.ts'
 import { ExecutorGeneration } from './generation.ts'
+import { keptTexts } from './kept-texts.ts'
 import { References } from './references.ts'
 import type { ExecutorParts, TaskMemory } from './running.ts'
 import { defaultTimings, type Timings } from './timings.ts'
@@ -36,7 +37,7 @@ export function createExecutors(options: Omit<ExecutorParts, 'timings'> & { timi
     return lastGeneration
   }
 
-  function takeMemory({ history }: ExecutorParts, agent: string, task: string): TaskMemory {
+  function takeMemory({ history, artifacts }: ExecutorParts, agent: string, task: string): TaskMemory {
     const held = memories.get(task)
     if (held) {
       held.users += 1
@@ -47,6 +48,7 @@ export function createExecutors(options: Omit<ExecutorParts, 'timings'> & { timi
       references: new References(history, agent, task),
       storedBytes: storedBytes.get(task) ?? 0,
       sentItems: new Set(),
+      kept: keptTexts({ history, artifacts }, agent, task),
     }
     memories.set(task, { memory, users: 1 })
     return memory

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answerItems, composition, itemOf, requestItems, toolCalls, toolOutputs } from './items.ts'
+import { answerItems, composition, itemKind, itemOf, requestItems, toolCalls, toolOutputs } from './items.ts'
 
 const counter = { count: (text: string) => text.length }
 const chat = (message: unknown) => ({ id: 'x', choices: [{ index: 0, message, finish_reason: 'stop' }] })
@@ -41,9 +41,37 @@ describe('a request of Chat', () => {
     expect(composition('chat', body, items, counter)).toEqual({
       instructions: 'Be brief.'.length,
       tools: JSON.stringify(body.tools).length,
+      memory: 0,
       messages: 'Go.'.length + 'shell {}\nread {"a":1}'.length + 'Late.'.length,
       toolResults: 'one'.length + 'two'.length,
     })
+  })
+})
+
+describe('an item of a request', () => {
+  const summary = 'The eel pool lies east of the reeds.'
+  const carried = { role: 'user', content: `Summary of the work so far:\n${summary}` }
+
+  it('is memory where it carries what the agent kept, unless the model is who says it', () => {
+    const said = { role: 'assistant', content: summary }
+    const items = [carried, said, { role: 'user', content: 'Go.' }].map(itemOf)
+    const { memory, messages } = composition('responses', {}, items, counter, [summary])
+    expect({ memory, messages }).toEqual({ memory: carried.content.length, messages: summary.length + 3 })
+    expect(composition('responses', {}, items, counter)).toMatchObject({ memory: 0 })
+  })
+
+  it.each([
+    ['memory', carried],
+    ['message', { role: 'user', content: 'Go.' }],
+    ['message', { role: 'assistant', content: summary }],
+    ['tool-call', { type: 'function_call', call_id: 'c', name: 'shell', arguments: '{}' }],
+    ['tool-call', { role: 'assistant', content: null, tool_calls: [called('c1', 'shell', '{}')] }],
+    ['tool-result', { type: 'function_call_output', call_id: 'c', output: summary }],
+    ['tool-result', { role: 'tool', tool_call_id: 'c1', content: 'one' }],
+    ['reasoning', { type: 'reasoning', summary: [] }],
+    ['message', null],
+  ])('%s is told from its shape: %j', (kind, value) => {
+    expect(itemKind(value, [summary])).toBe(kind)
   })
 })
 

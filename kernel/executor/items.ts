@@ -1,6 +1,6 @@
 import type { RequestDraft } from '../history/history.ts'
 import type { TokenCounter } from '../models/models.ts'
-import type { EventData } from '../wire/events.ts'
+import type { EventData, requestItemKinds } from '../wire/events.ts'
 
 /** What a request or an answer is made of, whichever API it speaks. Everything here comes from an executor or a provider: nothing is assumed. */
 export type Api = 'responses' | 'chat'
@@ -42,24 +42,44 @@ export function requestItems(api: Api, body: Body, items: readonly Item[]): Requ
   return stored
 }
 
-/** Tokens by part of the request; by o200k, memoised by the counter, so that a step pays for new items alone. */
+/**
+ * Tokens by part of the request; by o200k, memoised by the counter, so that a step pays for new items alone.
+ * @param kept texts that the agent has kept for itself: a message that holds one is memory.
+ */
 export function composition(
   api: Api,
   body: Body,
   items: readonly Item[],
   tokens: TokenCounter,
-): EventData<'model.called'>['composition'] {
+  kept: readonly string[] = [],
+): Required<EventData<'model.called'>['composition']> {
   const lead = api === 'chat' ? leadingInstructions(items) : 0
-  const parts = { instructions: 0, tools: 0, messages: 0, toolResults: 0 }
+  const parts = { instructions: 0, tools: 0, memory: 0, messages: 0, toolResults: 0 }
   if (typeof body.instructions === 'string') parts.instructions += tokens.count(body.instructions)
   if (Array.isArray(body.tools)) parts.tools += tokens.count(JSON.stringify(body.tools))
   for (const [index, { value }] of items.entries()) {
     const count = itemTokens(value, tokens)
     if (index < lead) parts.instructions += count
     else if (outputOf(value)) parts.toolResults += count
+    else if (isMemory(value, kept)) parts.memory += count
     else parts.messages += count
   }
   return parts
+}
+
+/** What one item of the conversation is. */
+export function itemKind(value: unknown, kept: readonly string[]): (typeof requestItemKinds)[number] {
+  if (outputOf(value)) return 'tool-result'
+  if (isObject(value) && value.type === 'reasoning') return 'reasoning'
+  if (callsOf(value).length > 0) return 'tool-call'
+  return isMemory(value, kept) ? 'memory' : 'message'
+}
+
+/** What the model said itself is no memory, though it be kept word for word. */
+function isMemory(value: unknown, kept: readonly string[]): boolean {
+  if (kept.length === 0 || (isObject(value) && value.role === 'assistant')) return false
+  const text = textOf(value)
+  return kept.some((one) => text.includes(one))
 }
 
 /** As `composition` counts one item of the conversation. */

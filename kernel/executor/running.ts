@@ -62,6 +62,8 @@ export interface TaskMemory {
   storedBytes: number
   /** Hashes of the items of its requests that are counted there. */
   sentItems: Set<string>
+  /** What the agent keeps for itself, so that it is told apart where a request carries it. */
+  kept: { texts(): Promise<readonly string[]>; changed(): void }
 }
 
 /** A running generation as the handlers of its requests see it. Every header is made here, never from a payload. */

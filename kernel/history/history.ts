@@ -1,5 +1,6 @@
+import type { Imported } from '../store/imported.ts'
 import type { StoreFault } from '../store/store.ts'
-import type { Actor, Event, EventDraft, EventKind, Progress, TokenUsage } from '../wire/events.ts'
+import type { Actor, Event, EventDraft, EventKind, Progress, requestItemKinds, TokenUsage } from '../wire/events.ts'
 
 /** Which events a reader may see: one agent's (or, for the operator, all), up to and including `asOf`. */
 export interface View {
@@ -127,6 +128,8 @@ export interface StoredRequest {
     kind: 'instructions' | 'tools' | 'item' | 'model'
     before: string | null
     after: string | null
+    /** Said by whoever knows the API that it was sent by. */
+    what?: (typeof requestItemKinds)[number]
   } | null
   /** SHA-256 of each item's JSON text, in order. */
   itemHashes: string[]
@@ -141,6 +144,8 @@ export interface StoredRequest {
 export interface History {
   /** Why it is, or has become, open for reading only (what failed to verify, in plain words); null: it is not. */
   readonly problem: string | null
+  /** Where it came from as a bundle, to be read only, while nothing else is wrong with it; null: it is this machine's own. */
+  readonly imported: Imported | null
   /**
    * Adds events at the end, atomically and in order. Concurrent callers share a commit.
    * @throws KernelError `invalid` (schema, or over 256 KiB as JSON), `unavailable` (the store cannot write; nothing was added).
@@ -166,6 +171,8 @@ export interface History {
   /** @throws KernelError `not-found`; `internal` where the stored bytes no longer have that hash. */
   getBlob(hash: string): Promise<Buffer>
   hasBlob(hash: string): Promise<boolean>
+  /** Every blob there is, in the order in which they came; `next` is the place to go on from. */
+  blobHashes(after: number): Promise<{ hashes: string[]; next: number | null }>
   /** Marks that this agent may read this blob; `mayRead` answers the executor's requests (no dedupe oracle). */
   grantBlob(agent: string, hash: string): Promise<void>
   mayRead(agent: string, hash: string): Promise<boolean>

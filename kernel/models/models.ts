@@ -141,6 +141,10 @@ export interface GatewayAnswer {
   costNanoUsd: number | null
   costReason: string | null
   priceVersion: string | null
+  /** What it was charged by; absent where the table has no price. */
+  prices?: BucketPrices
+  /** Whether the provider said how much it read from its cache; absent where its report was not used. */
+  cacheReported?: boolean
   durationMs: number
   firstByteMs: number | null
   /** Redacted; null unless failed or aborted. `code` is what the executor is told. */
@@ -189,6 +193,27 @@ export interface Gateway {
   requireAllowed(model: ModelChoice, body: Record<string, unknown>): void
   /** What so many tokens cost at the price in force now; null with the reason where it is not known. */
   cost(model: ModelChoice, usage: TokenUsage): { costNanoUsd: number | null; reason: string | null }
+}
+
+/** A call of the kernel's own: one message, no tools. */
+export interface OwnCall {
+  /** null: of no agent, counted in the day's budget alone. */
+  agent: string | null
+  revision: string | null
+  model: ModelChoice
+  instructions: string
+  text: string
+  /** At most so many tokens of answer. */
+  answerTokens: number
+  timeoutMs: number
+}
+
+export interface OwnCalls {
+  /** With the words of the answer; what the provider does wrong is an answer too. @throws what `Gateway.call` throws, and `unavailable` once the app ends. */
+  ask(call: OwnCall): Promise<GatewayAnswer & { text: string }>
+  /** At start: what was set aside for one that a kill has cut is charged. */
+  recover(): Promise<void>
+  close(): void
 }
 
 /** Token count by o200k over tools, instructions and item texts; memoised per item, capped per text. */

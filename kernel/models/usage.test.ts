@@ -16,8 +16,17 @@ describe('the meter', () => {
     }
     expect(meter(reportOfResponses(report), evidence)).toEqual({
       source: 'reported',
+      cacheReported: true,
       usage: { uncached: 250, cacheRead: 600, cacheWrite: 150, output: 50, reasoning: 20 },
     })
+  })
+
+  it('tells a provider that says nothing of a cache from one that read nothing', () => {
+    const silent = { input_tokens: 400, output_tokens: 5 }
+    const none = { ...silent, input_tokens_details: { cached_tokens: 0 } }
+    expect(meter(reportOfResponses(silent), evidence)).toMatchObject({ cacheReported: false, usage: { uncached: 400 } })
+    expect(meter(reportOfResponses(none), evidence)).toMatchObject({ cacheReported: true, usage: { uncached: 400 } })
+    expect(meter(null, evidence)).not.toHaveProperty('cacheReported')
   })
 
   it('gives whole, bounded counts whatever is reported', () => {

@@ -5,6 +5,8 @@ import type { BucketPrices, CostOf, ModelPrice } from './models.ts'
 export interface MeteredUsage {
   usage: TokenUsage
   source: 'reported' | 'estimated'
+  /** Whether the report says how much was read from the cache; an estimate has no report. */
+  cacheReported?: boolean
 }
 
 /** What this side knows of an attempt, against which a report is held. */
@@ -25,6 +27,8 @@ export interface UsageReport {
   cacheWrite: number
   output: number
   reasoning: number
+  /** False: it says nothing of a cache, and `cacheRead` is 0 for want of it. */
+  cacheReported: boolean
 }
 
 const count = z.number().int().nonnegative()
@@ -53,6 +57,7 @@ export function reportOfResponses(usage: unknown): UsageReport | null {
     cacheWrite: data.input_tokens_details?.cache_write_tokens ?? 0,
     output: data.output_tokens,
     reasoning: data.output_tokens_details?.reasoning_tokens ?? 0,
+    cacheReported: typeof data.input_tokens_details?.cached_tokens === 'number',
   }
 }
 
@@ -63,7 +68,10 @@ export function reportOfChat(usage: unknown, timings: unknown): UsageReport | nu
   const { data } = chatSchema.safeParse(usage)
   if (data === undefined) {
     if (timed === undefined || usage !== undefined) return null
-    return { input: timed.prompt_n + cached, cacheRead: cached, cacheWrite: 0, output: timed.predicted_n, reasoning: 0 }
+    return {
+      ...{ input: timed.prompt_n + cached, cacheRead: cached, cacheWrite: 0, output: timed.predicted_n, reasoning: 0 },
+      cacheReported: typeof timed.cache_n === 'number',
+    }
   }
   return {
     input: data.prompt_tokens,
@@ -71,6 +79,7 @@ export function reportOfChat(usage: unknown, timings: unknown): UsageReport | nu
     cacheWrite: data.prompt_tokens_details?.cache_write_tokens ?? 0,
     output: data.completion_tokens,
     reasoning: data.completion_tokens_details?.reasoning_tokens ?? 0,
+    cacheReported: typeof (data.prompt_tokens_details?.cached_tokens ?? timed?.cache_n) === 'number',
   }
 }
 
@@ -92,6 +101,7 @@ export function meter(report: UsageReport | null, evidence: Evidence): MeteredUs
   return {
     usage: { uncached: input - cacheRead - cacheWrite, cacheRead, cacheWrite, output, reasoning },
     source: 'reported',
+    cacheReported: report.cacheReported,
   }
 }
 

@@ -49,7 +49,7 @@ const call = (index: number, id: string, name: string, given: string) => ({
   function: { name, arguments: given },
 })
 const reported = (input: number, output: number, more: Partial<UsageReport> = {}): UsageReport => ({
-  ...{ input, cacheRead: 0, cacheWrite: 0, output, reasoning: 0 },
+  ...{ input, cacheRead: 0, cacheWrite: 0, output, reasoning: 0, cacheReported: more.cacheRead !== undefined },
   ...more,
 })
 

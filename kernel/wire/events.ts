@@ -10,6 +10,18 @@ import { count, proposalId as proposal, sha256 } from './ids.ts'
 const nanoUsd = z.number().int().nonnegative()
 const text = z.string()
 const empty = z.strictObject({})
+const nanoUsdPerToken = z.number().nonnegative().nullable()
+
+/** What an item of a request is. `memory`: what the agent told itself to keep (a summary of its work, a `memory/` artifact). */
+export const requestItemKinds = [
+  'instructions',
+  'tools',
+  'memory',
+  'message',
+  'tool-call',
+  'tool-result',
+  'reasoning',
+] as const
 
 export const tokenUsageSchema = z.strictObject({
   uncached: count,
@@ -148,7 +160,18 @@ export const eventSchemas = {
   }),
   'credential.sealed': z.strictObject({ credential: text, version: count, origin: text, sealer: text }),
   'credential.removed': z.strictObject({ credential: text }),
-  'export.written': z.strictObject({ format: text, sizeBytes: count, hash: sha256 }),
+  'export.written': z.strictObject({
+    format: text,
+    sizeBytes: count,
+    hash: sha256,
+    file: text.optional(),
+    /** What it is of; both null: all of history. */
+    task: text.nullable().optional(),
+    agent: text.nullable().optional(),
+    events: count.optional(),
+    /** What was taken out, by rule. */
+    redacted: z.array(z.strictObject({ rule: text, count })).optional(),
+  }),
   'payload.tombstoned': z.strictObject({ seq: count, reason: text }),
 
   // agent, task
@@ -259,6 +282,17 @@ export const eventSchemas = {
     costNanoUsd: nanoUsd.nullable(),
     costReason: text.nullable(),
     priceVersion: text.nullable(),
+    /** That it was charged by, nano-dollars a token; null: not known. Absent: the table had none, or an older event. */
+    prices: z
+      .strictObject({
+        uncached: nanoUsdPerToken,
+        cacheRead: nanoUsdPerToken,
+        cacheWrite: nanoUsdPerToken,
+        output: nanoUsdPerToken,
+      })
+      .optional(),
+    /** Whether the provider said how much it read from its cache. Absent: no report was used, or an older event. */
+    cacheReported: z.boolean().optional(),
     durationMs: z.number().nonnegative(),
     firstByteMs: z.number().nonnegative().nullable(),
     /** Output items in order: blob hash of `JSON.stringify(item)`, and the item's type. */
@@ -270,10 +304,19 @@ export const eventSchemas = {
         kind: z.enum(['instructions', 'tools', 'item', 'model']),
         before: sha256.nullable(),
         after: sha256.nullable(),
+        /** What stands there now; where nothing does, what stood there. Absent: the model, or an older event. */
+        what: z.enum(requestItemKinds).optional(),
       })
       .nullable(),
     /** Tokens by part of the request (estimate by o200k). */
-    composition: z.strictObject({ instructions: count, tools: count, messages: count, toolResults: count }),
+    composition: z.strictObject({
+      instructions: count,
+      tools: count,
+      messages: count,
+      toolResults: count,
+      /** Beside `messages`. Absent in older events, whose messages have it in them. */
+      memory: count.optional(),
+    }),
     error: text.nullable(),
   }),
   /** Derived by the kernel from the model's output. */

@@ -53,6 +53,7 @@ export function historyMethods(
       const added =
         params.kind === 'note.added' ? draft(params.kind, params.data, place) : draft(params.kind, params.data, place)
       const [event] = await history.append([added])
+      if (params.kind === 'message.appended') running.memory.kept.changed()
       return { seq: event?.seq ?? 0 }
     },
   }

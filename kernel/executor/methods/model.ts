@@ -1,6 +1,6 @@
 import { KernelError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
-import type { StoredRequest } from '../../history/history.ts'
+import type { RequestDraft, StoredRequest } from '../../history/history.ts'
 import type { GatewayAnswer } from '../../models/models.ts'
 import { sha256 } from '../../store/chain.ts'
 import { draft, type EventDraft } from '../../wire/events.ts'
@@ -12,6 +12,7 @@ import {
   composition,
   conversationField,
   type Item,
+  itemKind,
   itemOf,
   requestItems,
   toolCalls,
@@ -31,6 +32,7 @@ const operatorsDoing = new Set<KernelError['code']>(['unavailable', 'not-found',
 interface Prepared {
   body: Record<string, unknown>
   items: Item[]
+  drafts: RequestDraft['items']
   stored: StoredRequest
   place: Place
 }
@@ -80,7 +82,7 @@ async function prepare(running: Running, params: ModelCallParams, call: InboundC
     if (hash !== undefined && kind !== 'tools') references.add(hash, json)
   }
   const body = Array.isArray(given) ? { ...offered, [field]: items.map(({ value }) => value) } : offered
-  return { body, items, stored, place }
+  return { body, items, drafts: draftItems, stored, place }
 }
 
 /** The result of a call that was refused says so, whatever the executor says; it may go on naming its own by reference. */
@@ -174,9 +176,10 @@ function withinReason({ api }: ModelCallParams, answer: GatewayAnswer): GatewayA
 async function record(
   running: Running,
   params: ModelCallParams,
-  { body, items, stored, place }: Prepared,
+  prepared: Prepared,
   answer: GatewayAnswer,
 ): Promise<number> {
+  const { body, items, stored, place } = prepared
   const { history, tokens } = running.parts
   const { agent, task } = running.spec
   const output = answerItems(params.api, answer.response)
@@ -188,6 +191,7 @@ async function record(
       return { hash, type: typeOf(value) }
     }),
   )
+  const kept = await running.memory.kept.texts()
   const called = draft(
     'model.called',
     {
@@ -202,11 +206,13 @@ async function record(
       costNanoUsd: answer.costNanoUsd,
       costReason: answer.costReason,
       priceVersion: answer.priceVersion,
+      ...(answer.prices === undefined ? {} : { prices: answer.prices }),
+      ...(answer.cacheReported === undefined ? {} : { cacheReported: answer.cacheReported }),
       durationMs: answer.durationMs,
       firstByteMs: answer.firstByteMs,
       output: hashes,
-      firstDifference: stored.firstDifference,
-      composition: composition(params.api, body, items, tokens),
+      firstDifference: await differing(running, prepared),
+      composition: composition(params.api, body, items, tokens, kept),
       error: answer.error?.message ?? null,
     },
     place,
@@ -220,6 +226,15 @@ async function record(
   }
   const [event] = await history.append(drafts)
   return event?.seq ?? 0
+}
+
+/** With what the differing item is: where the request ends before its parent does, the item of the parent. */
+async function differing(running: Running, { drafts, stored }: Prepared): Promise<StoredRequest['firstDifference']> {
+  const found = stored.firstDifference
+  if (found === null || found.kind === 'model') return found
+  if (found.kind !== 'item') return { ...found, what: found.kind }
+  const json = drafts[found.index]?.json ?? String(await running.parts.history.getBlob(found.before ?? ''))
+  return { ...found, what: itemKind(JSON.parse(json), await running.memory.kept.texts()) }
 }
 
 /** A cut answer of which nothing was finished is incomplete, and of no use. */

@@ -1,3 +1,4 @@
+import type { EventData } from '../../wire/events.ts'
 import type { TokenUsage, UsageReport, UsageRow } from '../../wire/executor.ts'
 import type { Methods } from '../channel.ts'
 import type { Running } from '../running.ts'
@@ -37,7 +38,7 @@ export function reportMethods(running: Running): Pick<Methods, 'report.usage'> {
         byTool: tools,
         cachedShare: prompt === 0 ? null : totals.cacheRead / prompt,
         cacheBreaks: cacheBreaks.map((found) => ({ ...found, kind: found.kind as BreakKind })),
-        composition: latestCall?.data.composition ?? { instructions: 0, tools: 0, messages: 0, toolResults: 0 },
+        composition: parts(latestCall?.data.composition),
         repeatedCalls,
         budgetLeft: {
           nanoUsd: left(budget?.limitNanoUsd, budget?.spentNanoUsd),
@@ -48,6 +49,13 @@ export function reportMethods(running: Running): Pick<Methods, 'report.usage'> {
       }
     },
   }
+}
+
+/** The wire knows no memory: it is told as the messages that it is in. */
+function parts(found?: EventData<'model.called'>['composition']): UsageReport['composition'] {
+  if (found === undefined) return { instructions: 0, tools: 0, messages: 0, toolResults: 0 }
+  const { memory = 0, ...others } = found
+  return { ...others, messages: others.messages + memory }
 }
 
 type BreakKind = UsageReport['cacheBreaks'][number]['kind']

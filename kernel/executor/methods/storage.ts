@@ -18,7 +18,9 @@ export function storageMethods(
       refuseKernelName(name)
       countStored(running, Buffer.byteLength(text))
       const { agent: _, ...place } = running.place('executor')
-      return artifacts.put(agent, name, text, place, expectVersion)
+      const put = await artifacts.put(agent, name, text, place, expectVersion)
+      running.memory.kept.changed()
+      return put
     },
     async 'artifact.get'({ name, version }) {
       refuseKernelName(name)

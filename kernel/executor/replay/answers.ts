@@ -146,6 +146,8 @@ function runningAt(
     references: new References(history, agent, moment.task),
     storedBytes: 0,
     sentItems: new Set<string>(),
+    // A replay compares what is sent, not what of it is memory.
+    kept: { texts: async () => [], changed: () => undefined },
   }
   const running: Running = {
     parts: { ...parts, artifacts, files, policy: () => policyAt(parts, part, refuse) },
