@@ -4,6 +4,7 @@ import { createArtifacts } from './artifacts/store.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Sealer } from './credentials/credentials.ts'
 import { keysFromEnvironment } from './credentials/environment.ts'
+import { redactLookalikes as lookalikes } from './credentials/lookalikes.ts'
 import { maskedGateway } from './credentials/masked-gateway.ts'
 import { maskedHistory } from './credentials/masked-history.ts'
 import { createMasks } from './credentials/masks.ts'
@@ -11,6 +12,7 @@ import { createModelKeys } from './credentials/model-keys.ts'
 import { createVaultRecord } from './credentials/record.ts'
 import { createTyped } from './credentials/typed.ts'
 import { createVault } from './credentials/vault.ts'
+import { probeSandbox } from './doctor.ts'
 import { KernelError } from './errors.ts'
 import { createExecutors } from './executor/executors.ts'
 import { createReplays } from './executor/replay/replays.ts'
@@ -25,6 +27,7 @@ import { createGateway } from './models/gateway.ts'
 import { createModelChoice } from './models/model-choice.ts'
 import { openOperatorPrices } from './models/operator-prices.ts'
 import { createPriceTable } from './models/prices.ts'
+import { createOwnCalls } from './models/own-calls.ts'
 import { endpointProblem } from './models/reachable.ts'
 import { openSharedBudgets } from './models/shared-budgets.ts'
 import { createTokenCounter } from './models/tokens.ts'
@@ -37,6 +40,8 @@ import { createHistoryDesk } from './operator/history.ts'
 import { reviewerHealth } from './operator/reviewer.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
 import { type KernelResources, readSeed } from './resources.ts'
+import { createSettingsDesk } from './operator/settings.ts'
+import { recoverySummary } from './recovered.ts'
 import { createRevisions } from './revisions/tree.ts'
 import { type DockerConfig, dockerProvider } from './sandbox/docker/provider.ts'
 import { noteDocker } from './sandbox/docker-notice.ts'
@@ -243,18 +248,13 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     resolveModel: models.resolve,
   })
   opened.push(() => tasks.close())
-  const opinions = createOpinions({
-    history,
-    guardian,
-    revisions,
-    gateway,
-    clock,
-    tokens: counter,
-    ...models,
-    requireKey: modelKeys.require,
-  })
-  opened.push(() => opinions.close())
-  const trials = await createTrials({ history, guardian, tasks, gateway })
+  const simulated = config.simulator.models.map((model) => ({ ...model, simulated: true }))
+  const isSimulated = (name: string) => simulated.some((model) => model.name === name)
+  const calls = createOwnCalls({ history, gateway, tokens: counter, isSimulated })
+  opened.push(() => calls.close())
+  const asking = { calls, ...models, requireKey: modelKeys.require }
+  const opinions = createOpinions({ history, guardian, revisions, ...asking })
+  const trials = await createTrials({ history, guardian, tasks, gateway, resolve: models.resolve })
   opened.push(() => trials.close())
 
   let recovered: HostStatus['recovered'] = null
@@ -294,23 +294,17 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     const work = await tasks.recover()
     const policy = await guardian.recover()
     const trialsClosed = await trials.recover()
-    await opinions.recover()
+    await calls.recover()
     const closed =
       work.openCallsClosed + work.turnsInterrupted + policy.activationsResolved + policy.checksRestarted + trialsClosed
     // After an orderly end nothing is recovered: what was not over goes on, and that shows in the task itself.
     if (closed + boxesReaped === 0) return null
     const goingOn = (config.proceed ?? true) ? work.tasks.filter((task) => !work.resting.includes(task)) : []
-    const parts = [
-      goingOn.length > 0 && `${goingOn.join(', ')} ${goingOn.length === 1 ? 'goes' : 'go'} on`,
-      work.turnsInterrupted > 0 && `${count(work.turnsInterrupted, 'turn')} had been interrupted`,
-      work.openCallsClosed > 0 && `${count(work.openCallsClosed, 'tool call')} closed with unknown effect`,
-      work.reservationsCharged > 0 && `${count(work.reservationsCharged, 'model call')} charged as reserved`,
-      policy.activationsResolved > 0 && `${count(policy.activationsResolved, 'activation')} resolved`,
-      policy.checksRestarted > 0 && `${count(policy.checksRestarted, 'check')} started again`,
-      trialsClosed > 0 && `${count(trialsClosed, 'trial')} closed as failed`,
-      boxesReaped > 0 && `${count(boxesReaped, 'box', 'boxes')} left behind ended`,
-    ].filter((part) => part !== false)
-    const summary = `Recovered ${history.head()?.seq ?? 0} events: ${parts.join('; ')}.`
+    const summary = recoverySummary(history.head()?.seq ?? 0, {
+      ...work,
+      ...policy,
+      ...{ tasksGoingOn: goingOn, trialsClosed, boxesReaped },
+    })
     const [event] = await history.append([
       draft(
         'kernel.recovered',
@@ -337,16 +331,16 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   async function verifyQuickly(): Promise<HostStatus['verified']> {
     const report = await history.verify({ full: false })
     return {
-      ok: report.ok && history.problem === null,
+      ok: report.ok && (history.problem === null || history.imported !== null),
       events: report.events,
       at: clock.now(),
-      problem: history.problem ?? report.problem,
+      problem: history.imported === null ? (history.problem ?? report.problem) : report.problem,
     }
   }
 
   const status = (): Promise<HostStatus> =>
     hostStatus(
-      { history, guardian, tasks, provider, reports: provider.reports, notices, clock, hint },
+      { history, guardian, tasks, trials, provider, reports: provider.reports, notices, clock, hint },
       {
         version: config.version,
         contract: config.contract ?? null,
@@ -355,17 +349,18 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
         startedAt,
         recovered,
         verified,
-        models: config.simulator.models.map((model) => ({ ...model, simulated: true })),
+        models: simulated,
       },
     )
 
   const operator = createRouter({
     history,
+  const credentials = createCredentials({ vault, history, tasks, record, proceeds: config.proceed ?? true })
     guardian,
     revisions,
     tasks,
     packs: () => packRows(resources, provider),
-    credentials: createCredentials({ vault, history, tasks, record, proceeds: config.proceed ?? true }),
+    credentials,
     budgets: createBudgetDesk({ shared, history }),
     prices,
     typed,
@@ -383,6 +378,10 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   })
 
   return {
+    settings: createSettingsDesk({
+      ...{ dataDir: config.dataDir, hint, status, redact: masks.redact, keys: credentials.status, ...asking },
+      examine: () => probeSandbox(resources, config.docker),
+    }),
     operator,
     history,
     tasks,
@@ -392,8 +391,4 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     power: suspension,
     close: () => closeAll(opened),
   }
-}
-
-function count(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`
 }

@@ -114,7 +114,7 @@ describe.skipIf(boxMissing)('a second opinion', () => {
     const stored = await test.kernel.history.putRequest({ agent, task: '', model: 'sim-reviewer', items })
     const { id: request, hash: requestHash, parent, keptItems } = stored
     const known = { request, requestHash, parent, keptItems, items: 1, attempt: 1, model: 'sim-reviewer' }
-    // As it stands after a kill at 'opinion:reserved', and at 'opinion:before-opined' nothing is left open at all.
+    // As it stands after a kill at 'own-call:reserved', and at 'opinion:before-opined' nothing is left open at all.
     await test.kernel.history.append([
       {
         ...{ kind: 'model.reserved', actor: 'kernel', agent, run: 'check', revision },

@@ -75,6 +75,8 @@ export async function openSharedBudgets(parts: SharedParts): Promise<SharedBudge
   }
 
   async function accountsOf(agent: string): Promise<Account[]> {
+    // The kernel's own calls may be of no agent.
+    if (agent === '') return [await day()]
     const root = await rootOf(agent)
     return [await account(root), await day()]
   }

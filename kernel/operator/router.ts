@@ -23,7 +23,9 @@ import type { createBudgetDesk } from './budgets.ts'
 import type { createCredentials } from './credentials.ts'
 import type { createHistoryDesk } from './history.ts'
 import { createReviewDesk } from './review.ts'
+import { createPausing } from './pausing.ts'
 
+import type { createSettingsDesk } from './settings.ts'
 /** What the operator contract is served from; put together by kernel.ts. */
 export interface OperatorParts {
   history: History
@@ -49,6 +51,7 @@ export interface OperatorParts {
   reviewerHealth(days?: number): Promise<ReviewerHealth>
 }
 
+  settings: ReturnType<typeof createSettingsDesk>
 /** Which transport a call came by: a person's view, or a script. Both see and do the same. */
 export interface OperatorContext {
   via: 'desktop' | 'websocket' | 'socket'
@@ -74,7 +77,7 @@ function toOrpc(error: unknown, hint: (text: string) => string): never {
 
 export function createRouter(parts: OperatorParts) {
   const { history, guardian, revisions, tasks, trials, historyDesk, credentials, budgets, prices, typed, hint } = parts
-  const { toolDesk, artifactDesk } = parts
+  const { toolDesk, artifactDesk, settings } = parts
   const os = implement(operatorContract)
     .$context<OperatorContext>()
     .use(async ({ next }) => {
@@ -88,6 +91,7 @@ export function createRouter(parts: OperatorParts) {
   const review = createReviewDesk(guardian, typed)
 
   async function activationPoints(task: string): Promise<ActivationPoint[]> {
+  const pausing = createPausing(tasks)
     return (await history.activations(task)).map(
       ({ agent: _agent, task: _task, progressFrom, progressTo, ...row }) => ({
         ...row,
@@ -106,25 +110,16 @@ export function createRouter(parts: OperatorParts) {
   return os.router({
     host: {
       status: os.host.status.handler(() => parts.status()),
-      pauseAll: os.host.pauseAll.handler(async () => {
-        // Of the paused ones, those that would go on by themselves.
-        const running = tasks
-          .states()
-          .filter(({ state }) => ['starting', 'running', 'waiting', 'paused'].includes(state))
-        const paused = await Promise.all(
-          running.map(({ task }) =>
-            tasks.pause(task, 'operator', 'paused with all others').then(
-              () => task,
-              (error: unknown) => {
-                // One that has ended meanwhile needs no pause.
-                if (error instanceof KernelError && error.code === 'conflict') return null
-                throw error
-              },
-            ),
-          ),
-        )
-        return { paused: paused.filter((task) => task !== null) }
-      }),
+      pauseAll: os.host.pauseAll.handler(() => pausing.pauseAll()),
+      resumeAll: os.host.resumeAll.handler(() => pausing.resumeAll()),
+    },
+    settings: {
+      preferences: os.settings.preferences.handler(() => settings.preferences()),
+      setPreferences: os.settings.setPreferences.handler(({ input }) => settings.setPreferences(input)),
+      sizes: os.settings.sizes.handler(() => settings.sizes()),
+      examineSandbox: os.settings.examineSandbox.handler(() => settings.examineSandbox()),
+      testModel: os.settings.testModel.handler(({ input }) => settings.testModel(input)),
+      diagnostics: os.settings.diagnostics.handler(() => settings.diagnostics()),
     },
     packs: { list: os.packs.list.handler(() => parts.packs()) },
     budgets: {

@@ -27,6 +27,7 @@ import {
   rulesContract,
 } from './operator-review.ts'
 import { snapshotsContract } from './operator-snapshots.ts'
+import { resumeAllContract, settingsContract } from './operator-settings.ts'
 import { artifactsContract, toolsContract } from './operator-tools.ts'
 import { trialsContract } from './operator-trials.ts'
 
@@ -336,7 +337,9 @@ export const operatorContract = {
   packs: { list: oc.output(z.array(packSchema)) },
   credentials: credentialsContract,
   budgets: budgetsContract,
+    resumeAll: resumeAllContract,
   prices: pricesContract,
+  settings: settingsContract,
   snapshots: snapshotsContract,
   agents: {
     fork: forkContract,

@@ -7,6 +7,7 @@ import { fakeEffects } from './fake-effects.ts'
 import { hash } from './fake-hash.ts'
 import { fakeReview } from './fake-review.ts'
 import { fakeTools } from './fake-tools.ts'
+import { fakeSettings } from './fake-settings.ts'
 import type { FakeWorld } from './fake-world.ts'
 
 /** The whole operator contract over an invented world. */
@@ -56,6 +57,7 @@ export function fakeHost(world: FakeWorld) {
         verified: { ok: true, events: world.events.length, at: Date.now() - 30_000, problem: null },
         running: !world.isEmpty && world.state === 'running' ? 1 : 0,
         decisions: world.proposals.filter((p) => p.state === 'ready').length,
+        trials: 0,
         todayNanoUsd: taskOf().totals.costNanoUsd,
         todaySimulated: true,
         cachedShare: taskOf().totals.cachedShare,
@@ -70,6 +72,11 @@ export function fakeHost(world: FakeWorld) {
         return { paused: ['T-1'] }
       }),
     },
+      resumeAll: os.host.resumeAll.handler(() => {
+        world.state = 'running'
+        marked('task.resumed', { by: 'operator' })
+        return { resumed: ['T-1'], left: [] }
+      }),
     credentials: {
       status: os.credentials.status.handler(() => ({
         state: 'open' as const,
@@ -228,6 +235,7 @@ export function fakeHost(world: FakeWorld) {
     },
     ...fakeReview(world),
     rules: {
+    ...fakeSettings(world),
       list: os.rules.list.handler(() => []),
       preview: os.rules.preview.handler(none),
       add: os.rules.add.handler(none),

@@ -64,8 +64,8 @@ function checkCalls(db: Connection, upTo: number): Finding | null {
       if (request === undefined && data.requestHash === undefined) continue
       if (request === undefined) return bad(`its request ${data.request} is missing`)
       const isSame =
-        request.agent === row.agent &&
-        // Of no task: what the kernel itself has asked.
+        // Of no agent, or no task: what the kernel itself has asked.
+        request.agent === (row.agent ?? '') &&
         request.task === (row.task ?? '') &&
         request.model === data.model &&
         request.parent === data.parent &&
