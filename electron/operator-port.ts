@@ -22,7 +22,7 @@ export function serveOperatorPort(operator: Kernel['operator']): void {
     }
     open.get(sender)?.close()
     open.set(sender, port)
-    handler.upgrade(port, { context: { via: 'desktop' } })
+    handler.upgrade(port, 'desktop')
     port.start()
   })
 }

@@ -3,10 +3,13 @@ import type { Duplex } from 'node:stream'
 import { RPCHandler } from '@orpc/server/ws'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { Kernel } from '../kernel/kernel.ts'
+import { noFrame, operatorFrame } from './operator-frame.ts'
 import { maxPayloadBytes } from './socket-path.ts'
 
 /** Tells the page to stop trying: its pass is of another run of the host. */
 const passRefused = 4401
+/** Close code of RFC 6455 for a message that is against the receiver's policy. */
+const policyViolated = 1008
 
 /** What a request may do here: `ours` shows the pass, `stranger` is the desk's page without it, `foreign` is anything else. */
 export type Standing = 'ours' | 'stranger' | 'foreign'
@@ -44,12 +47,24 @@ export function serveOperatorSocket(
   }
 }
 
-/** The socket, with a `send` that resolves when its message is written out, or never will be: `close` tells that. */
+/**
+ * The socket, from which only frames are heard: whoever says anything else is cut off. Its `send` resolves when its message is
+ * written out, or never will be: `close` tells that.
+ */
 function paced(socket: WebSocket): Pick<WebSocket, 'addEventListener' | 'send'> {
   const send = (data: RawData | string) =>
     new Promise<void>((resolve) => {
       // On a socket that is going, every send fails at once: the source must not keep its `close` from being heard.
       socket.send(data, (error) => (error ? setImmediate(resolve) : resolve()))
     })
-  return { addEventListener: socket.addEventListener.bind(socket), send: send as WebSocket['send'] }
+  const addEventListener = (type: string, listener: (event: object) => void): void => {
+    if (type !== 'message') socket.addEventListener(type as 'close', listener)
+    else
+      socket.on('message', (given: RawData) => {
+        const data = operatorFrame(given)
+        if (data === null) socket.close(policyViolated, noFrame)
+        else if (socket.readyState === socket.OPEN) listener({ data })
+      })
+  }
+  return { addEventListener: addEventListener as WebSocket['addEventListener'], send: send as WebSocket['send'] }
 }

@@ -10,15 +10,37 @@ import { createORPCClient, ORPCError } from '@orpc/client'
 import { RPCLink as PortLink } from '@orpc/client/message-port'
 import { RPCLink as SocketLink } from '@orpc/client/websocket'
 import { implement } from '@orpc/server'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import WebSocket from 'ws'
 import type { Kernel } from '../kernel/kernel.ts'
 import { type EventRow, operatorContract } from '../kernel/wire/operator.ts'
 import { type HeadlessDesk, serveHeadless } from './headless-server.ts'
 import { type Desk, findRunningHost } from './host-client.ts'
 import { serveHostSocket } from './host-socket.ts'
+import { noFrame } from './operator-frame.ts'
 import { serveOperatorSocket } from './operator-socket.ts'
 import { portHandler } from './port-handler.ts'
+
+const ask = (given: object) => JSON.stringify({ i: '1', p: { u: '/proposals/file', ...given } })
+/** Said in place of a frame; each made the library throw, or asks it for what the contract has not. */
+const notFrames: [string, string | Buffer][] = [
+  ['words', 'garbage\nExodesk: all is well'],
+  ...['{}', '[]', 'null', '1', '"x"', '{"i":"1"}', '{"i":"1","p":{}}', '{"i":1,"p":{"u":"/proposals/file"}}'].map(
+    (text): [string, string] => [text, text],
+  ),
+  ['a type that there is not', '{"i":"1","t":9,"p":{}}'],
+  ['a stream of input', '{"i":"1","t":3,"p":{"e":"message"}}'],
+  ['another address', ask({ u: 'http://[bad' })],
+  ['a path that climbs', ask({ u: '/__proto__/x' })],
+  ['an encoded path', ask({ u: '/proposals/file/%E0%A4%A' })],
+  ['a form', ask({ h: { 'content-type': 'multipart/form-data' } })],
+  ['a file', ask({ h: { 'content-disposition': 'attachment' } })],
+  ['another method', ask({ m: 'GET' })],
+  ['a body that is none', ask({ b: 'x' })],
+  ['a very long id', JSON.stringify({ i: 'x'.repeat(100_000), t: 4 })],
+  ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00])],
+  ['a frame and bytes after it', Buffer.concat([Buffer.from(ask({})), Buffer.from([0xff, 1, 2])])],
+]
 
 /** A router of a few procedures of the contract, by which every transport is measured. */
 function smallRouter() {
@@ -29,6 +51,7 @@ function smallRouter() {
     proposals: {
       file: os.proposals.file.handler(({ input, context }) => {
         seen.push(context.via)
+        if (input.path === 'broken.ts') throw new Error('/home/someone/secret: permission denied')
         if (input.path === 'none.ts')
           throw new ORPCError('not-found', { status: 404, message: 'there is no file none.ts' })
         return { before: null, after: input.path }
@@ -89,7 +112,8 @@ async function overWebSocket(router: Kernel['operator']): Promise<Opened> {
 
 async function overPort(router: Kernel['operator']): Promise<Opened> {
   const { port1, port2 } = new MessageChannel()
-  portHandler(router).upgrade(port1, { context: { via: 'desktop' } })
+  portHandler(router).upgrade(port1, 'desktop')
+  port1.start()
   const desk: Desk = createORPCClient(new PortLink({ port: port2 }))
   port2.start()
   closing.push(() => port1.close())
@@ -168,6 +192,84 @@ describe('a follower that does not read', () => {
     })
     slow.terminate()
     other.terminate()
+  })
+})
+
+describe('what is no frame', () => {
+  /** Everything that is logged, and every rejection that nobody handles, while `work` runs. */
+  async function noticed(work: () => Promise<void>): Promise<unknown[]> {
+    const seen: unknown[] = []
+    const log = vi.spyOn(console, 'error').mockImplementation((...said) => void seen.push(said))
+    const rejected = (reason: unknown) => seen.push(reason)
+    process.on('unhandledRejection', rejected)
+    try {
+      await work()
+      for (let turn = 0; turn < 50; turn += 1) await setImmediate()
+      return seen
+    } finally {
+      log.mockRestore()
+      process.off('unhandledRejection', rejected)
+    }
+  }
+
+  it('[C30] [U7] [R1] ends a WebSocket with a word, is never logged, and leaves others alone', async () => {
+    const headless = await serveDesk(smallRouter().router)
+    const cookie = await passOf(headless)
+    const seen = await noticed(async () => {
+      for (const [name, said] of notFrames) {
+        const websocket = await connect(headless, { cookie })
+        const answers: string[] = []
+        websocket.on('message', (data) => answers.push(String(data)))
+        websocket.send(said)
+        // What it sends on top of that is not heard either.
+        websocket.send(ask({ b: { json: { agent: 'a', proposal: 'P-1', path: 'b' } } }))
+        const [code, why] = await once(websocket, 'close')
+        expect([name, code, String(why), answers]).toEqual([name, 1008, noFrame, []])
+      }
+      const other = await connect(headless, { cookie })
+      expect(await deskOver(other).proposals.file({ agent: 'a', proposal: 'P-1', path: 'b' })).toMatchObject({
+        after: 'b',
+      })
+      other.terminate()
+    })
+    expect(seen).toEqual([])
+  })
+
+  it('[U7] closes a message port, and rejects at nobody', async () => {
+    const { router } = smallRouter()
+    const seen = await noticed(async () => {
+      for (const said of [...notFrames.map(([, text]) => text), { i: '1', p: { u: 5 } }, 7, null, undefined]) {
+        const { port1, port2 } = new MessageChannel()
+        portHandler(router).upgrade(port1, 'desktop')
+        port1.start()
+        port2.postMessage(said)
+        await once(port2, 'close')
+      }
+    })
+    expect(seen).toEqual([])
+  })
+
+  it('[C30] is told from what goes wrong inside, and neither answer says where', async () => {
+    const headless = await serveDesk(smallRouter().router)
+    const websocket = await connect(headless, { cookie: await passOf(headless) })
+    const answers: string[] = []
+    const inputs = [
+      { json: { agent: 'a', proposal: 'P-1', path: 'broken.ts' } },
+      { json: { agent: '../a' } },
+      { json: 5, meta: [[99, 'x']] },
+      { json: { a: 'zz' }, meta: [[1, 'a', 'b', 'c']] },
+      { json: {}, meta: [[1, '__proto__', 'polluted']] },
+      { json: {}, meta: 5 },
+      { json: {}, maps: [['a']] },
+    ]
+    for (const [n, b] of inputs.entries()) {
+      websocket.send(JSON.stringify({ i: `${n}`, p: { u: '/proposals/file', b } }))
+      answers.push(String((await once(websocket, 'message'))[0]))
+    }
+    expect(answers.map((text) => JSON.parse(text).p.s)).toEqual([500, 400, 400, 400, 400, 400, 400])
+    for (const text of answers) expect(text).not.toMatch(/stack|node_modules|\.m?[jt]s:|secret|file:/)
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined()
+    websocket.terminate()
   })
 })
 
