@@ -16,6 +16,7 @@ import { probeSandbox } from './doctor.ts'
 import { KernelError } from './errors.ts'
 import { createExecutors } from './executor/executors.ts'
 import { createReplays } from './executor/replay/replays.ts'
+import { createExports } from './exports/desk.ts'
 import { createGuardian } from './guardian/mechanism.ts'
 import { createOpinions } from './guardian/opinion.ts'
 import { watchDisk } from './history/disk.ts'
@@ -68,6 +69,7 @@ export type { Sealer } from './credentials/credentials.ts'
 export { passphraseSealer } from './credentials/passphrase.ts'
 export { type BaseImageSource, type Examined, makeBaseImage, probeSandbox } from './doctor.ts'
 export { KernelError } from './errors.ts'
+export { importBundle } from './exports/bundle.ts'
 export { verifyDataDir } from './history/verify-only.ts'
 export type { KernelResources } from './resources.ts'
 
@@ -369,6 +371,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     ensureAgent: async (agent) => {
       if ((await guardian.active(agent)) === null) await guardian.createAgent(agent, await readSeed(resources.seed))
     },
+    exports: createExports({ ...config, history, clock, keys: masks.redact, lookalikes, writerUrl: resources.writer }),
     historyDesk: createHistoryDesk({ history, verified: keepVerified }),
     trials,
     opinions,

@@ -4,6 +4,7 @@ import { key } from './credentials.ts'
 import { doctor } from './doctor.ts'
 import { effects, keep } from './effects.ts'
 import { history, report } from './history.ts'
+import { exportCommand, importCommand } from './export.ts'
 import { price } from './price.ts'
 import { profile } from './profile.ts'
 import { proposals, propose, revisions, rollback } from './proposals.ts'
@@ -59,9 +60,11 @@ export const commands: Readonly<Record<string, Command>> = {
   key,
   doctor,
 }
+  export: exportCommand,
+  import: importCommand,
 
 /** Named in the design, and to come: told apart from a misspelt command. */
-export const commandsToCome: readonly string[] = ['export', 'import', 'study']
+export const commandsToCome: readonly string[] = ['study']
 
 export function usage(): string {
   const width = Math.max(...Object.keys(commands).map((name) => name.length))

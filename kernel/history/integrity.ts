@@ -26,7 +26,12 @@ export function watchIntegrity(parts: {
       fix: 'exodesk backup FOLDER keeps what is there; then put the last backup that "exodesk verify --data FOLDER" finds whole in its place',
       task: null,
     })
-  if (history.problem !== null) readOnly(history.problem)
+  if (history.imported !== null) {
+    const { from, exportedAt } = history.imported
+    const day = new Date(exportedAt).toISOString().slice(0, 10)
+    const text = `This is an imported history (${from}, exported on ${day}): it is shown, nothing is added to it, and no task runs`
+    notices.raise({ id: 'history.imported', severity: 'info', text, fix: null, task: null })
+  } else if (history.problem !== null) readOnly(history.problem)
   const stop = history.onFault(({ fault, message }) => {
     if (fault === 'damaged') readOnly(message)
   })

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { KernelError } from '../errors.ts'
 import { requestHash, sha256 } from '../store/chain.ts'
+import { importedProblem, readImported } from '../store/imported.ts'
 import type { Appended, DraftRow, PlacedRequest, WriteOp } from '../store/messages.ts'
 import { openStore, type StoreFault } from '../store/store.ts'
 import type { Event, EventDraft, EventKind } from '../wire/events.ts'
@@ -24,6 +25,7 @@ export interface HistoryOptions {
 const knownBlobs = 100_000
 const maxBlobBytes = 256 * 1024 * 1024
 const maxSearch = 500
+const blobPage = 1_000
 
 /**
  * Opens the history of a data directory, whose lock the caller holds. Where its last events, the signed head or the
@@ -60,6 +62,7 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
   })
   let head = store.head
   let problem = store.problem
+  const imported = readImported(options.dataDir)
 
   async function appendRows(
     drafts: readonly EventDraft[],
@@ -84,6 +87,9 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
   const history: History = {
     get problem() {
       return problem
+    },
+    get imported() {
+      return imported !== null && problem === importedProblem(imported) ? imported : null
     },
     append: (drafts) => appendRows(drafts, null),
     appendIfActive: (agent, active, drafts) => appendRows(drafts, { agent, active }),
@@ -135,6 +141,7 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
       return content
     },
     hasBlob: (hash) => store.query('hasBlob', hash),
+    blobHashes: (after) => store.query('blobHashes', after, blobPage),
     async grantBlob(agent, hash) {
       await store.write({ op: 'grant', agent, hash })
     },

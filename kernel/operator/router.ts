@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { implement, ORPCError } from '@orpc/server'
 import { KernelError, publicError } from '../errors.ts'
+import type { Exports } from '../exports/exports.ts'
 import type { Guardian, OpinionRequest } from '../guardian/guardian.ts'
 import type { History, TaskTotals, View } from '../history/history.ts'
 import type { OperatorPrices } from '../models/models.ts'
@@ -44,6 +45,7 @@ export interface OperatorParts {
   /** Creates the agent with the starting policy where there is none of that name. */
   ensureAgent(agent: string): Promise<void>
   historyDesk: ReturnType<typeof createHistoryDesk>
+  exports: Exports
   trials: Trials
   opinions: { ask(request: OpinionRequest): Promise<{ seq: number }> }
   toolDesk: ToolDesk
@@ -331,6 +333,11 @@ export function createRouter(parts: OperatorParts) {
       archive: os.history.archive.handler(({ input }) => historyDesk.archive(input.before, input.minBytes)),
     },
   })
+    exports: {
+      preview: os.exports.preview.handler(({ input }) => parts.exports.preview(input)),
+      write: os.exports.write.handler(({ input }) => parts.exports.write(input)),
+      import: os.exports.import.handler(({ input }) => parts.exports.import(input.file, input.folder)),
+    },
 }
 
 export type OperatorRouter = ReturnType<typeof createRouter>

@@ -4,6 +4,7 @@ import { KernelError } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { archiveFolder } from './archives.ts'
 import { copyFile, renameFile, syncFolder, syncPath } from './files.ts'
+import { markImported, readImported } from './imported.ts'
 import type { Head } from './messages.ts'
 import { writeSignedHead } from './signed-head.ts'
 import { type Connection, openForWriting } from './sqlite.ts'
@@ -45,6 +46,8 @@ export async function backUp(db: Connection, dataDir: string, folder: string): P
     copyFile(join(dataDir, 'head.key'), join(part, 'head.key'))
     if (head !== null) writeSignedHead(part, head)
     else copyFile(join(dataDir, 'head.json'), join(part, 'head.json'))
+    const imported = readImported(dataDir)
+    if (imported !== null) markImported(part, imported)
     if (existsSync(archiveFolder(dataDir))) {
       cpSync(archiveFolder(dataDir), archiveFolder(part), { recursive: true })
       syncFolder(archiveFolder(part))

@@ -105,6 +105,15 @@ export function createQueries(db: Connection, dataDir: string) {
       return { hashes, number: files + 1 }
     },
 
+    /** In the order in which they came. */
+    blobHashes(after: number, limit: number): { hashes: string[]; next: number | null } {
+      const rows = db.prepare('SELECT id, hash FROM blobs WHERE id > ? ORDER BY id LIMIT ?').all(after, limit) as {
+        id: number
+        hash: string
+      }[]
+      return { hashes: rows.map(({ hash }) => hash), next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) }
+    },
+
     hasBlob: (hash: string): boolean => isKnown.get(hash) !== undefined,
     mayRead: (agent: string, hash: string): boolean =>
       lineage(db, agent, forever).some((stretch) => granted.get(stretch.agent, hash, stretch.upTo) !== undefined),

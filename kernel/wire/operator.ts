@@ -15,6 +15,7 @@ import { agentName, count, done, proposalId, proposalRef, sha256, taskId } from 
 import { budgetsContract } from './operator-budgets.ts'
 import { credentialsContract } from './operator-credentials.ts'
 import { effectsContract, keepContract } from './operator-effects.ts'
+import { exportsContract } from './operator-exports.ts'
 import { forkContract, historyContract } from './operator-history.ts'
 import { pricesContract } from './operator-prices.ts'
 import {
@@ -539,3 +540,4 @@ export const operatorContract = {
   },
   history: historyContract,
 }
+  exports: exportsContract,

@@ -4,6 +4,7 @@ import type { EventRow, TaskSummary } from '../../kernel/wire/operator.ts'
 import { os } from './fake-contract.ts'
 import { compareTrees } from './fake-diff.ts'
 import { fakeEffects } from './fake-effects.ts'
+import { fakeExports } from './fake-exports.ts'
 import { hash } from './fake-hash.ts'
 import { fakeReview } from './fake-review.ts'
 import { fakeTools } from './fake-tools.ts'
@@ -292,6 +293,7 @@ export function fakeHost(world: FakeWorld) {
         return { seq: world.events.length, activation: world.activation, revision: world.active() }
       }),
     },
+    exports: fakeExports,
     history: {
       verify: os.history.verify.handler(() => ({
         ok: true,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import { releaseBallast } from '../ballast.ts'
 import { createCommits } from '../commits.ts'
+import { importedProblem, readImported } from '../imported.ts'
 import { watchLock } from '../lock.ts'
 import type { FromWorker, Head, ToWorker, WorkerSetup, WriteOp } from '../messages.ts'
 import { migrate } from '../migrations.ts'
@@ -28,7 +29,9 @@ export function write(port: MessagePort, { dataDir, version }: WorkerSetup): voi
   migrate(db, version)
   if (headOf(db) === null && !hasSignedHead(dataDir)) startSignedHead(dataDir)
   // Nothing is mended: what is left is evidence, and to be read.
-  let problem = verifyRecent(db, dataDir).problem ?? readQuarantine(dataDir)
+  const imported = readImported(dataDir)
+  const fault = verifyRecent(db, dataDir).problem ?? readQuarantine(dataDir)
+  let problem = fault ?? (imported === null ? null : importedProblem(imported))
   const commits = createCommits(db)
   const isLocked = watchLock(dataDir)
   const signer = problem === null ? createSigner(dataDir, commits.head, isLocked) : null
@@ -41,7 +44,12 @@ export function write(port: MessagePort, { dataDir, version }: WorkerSetup): voi
     waiting = waiting.slice(groupLimit)
     isScheduled = waiting.length > 0
     if (isScheduled) setImmediate(flush)
-    const refused = problem !== null ? `${readingOnly}: ${problem}` : isLocked() ? null : revoked
+    const refused =
+      problem !== null
+        ? `${problem === fault || imported === null ? readingOnly : 'history is open for reading only'}: ${problem}`
+        : isLocked()
+          ? null
+          : revoked
     if (refused !== null) {
       send(refuseAll(group, refused))
       return
