@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { _electron, type Page } from 'playwright-core'
+import { _electron, type ElectronApplication, type Page } from 'playwright-core'
 import { root } from './exodesk.ts'
 import { chromiumMissing, launchChromium, startHeadless } from './headless.ts'
 
@@ -45,16 +45,34 @@ async function openInChromium(): Promise<OpenDesk> {
 
 async function openInElectron(): Promise<OpenDesk> {
   const data = mkdtempSync(join(tmpdir(), 'exodesk-e2e-'))
-  const args = ['--no-sandbox', '--disable-gpu', join(root, 'dist-smoke', 'main.cjs'), '--data', data]
-  const app = await _electron.launch({ executablePath: join(electronFolder ?? '', 'electron'), args })
+  const app = await launchElectron(data)
   const page = await app.firstWindow()
   const complaints = collectComplaints(page)
   await page.waitForLoadState()
   const close = async () => {
-    await app.close()
+    await quit(app)
     rmSync(data, { recursive: true, force: true })
   }
   return { page, complaints, close }
+}
+
+/** What starts the desktop app on a data directory. */
+export function electronCommand(data: string): [path: string, args: string[]] {
+  const args = ['--no-sandbox', '--disable-gpu', join(root, 'dist-smoke', 'main.cjs'), '--data', data]
+  return [join(electronFolder ?? '', 'electron'), args]
+}
+
+export function launchElectron(data: string): Promise<ElectronApplication> {
+  const [executablePath, args] = electronCommand(data)
+  return _electron.launch({ executablePath, args })
+}
+
+/** As a person quits who, asked because tasks run, says so. */
+export async function quit(app: ElectronApplication): Promise<void> {
+  await app.evaluate(({ dialog }) => {
+    dialog.showMessageBox = async () => ({ response: 1, checkboxChecked: false })
+  })
+  await app.close()
 }
 
 export function collectComplaints(page: Page): string[] {

@@ -1,17 +1,34 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { app, BrowserWindow, dialog, Menu, powerMonitor, safeStorage, session, type WebContents } from 'electron'
+import {
+  app,
+  BrowserWindow,
+  crashReporter,
+  dialog,
+  powerMonitor,
+  safeStorage,
+  session,
+  type WebContents,
+} from 'electron'
 import { dataDirOf } from './data-dir.ts'
+import { type Desktop, offerContextMenu, openDesktop } from './desktop/desktop.ts'
+import { hrefOfLink, linkAmong, linkScheme } from './desktop/links.ts'
+import { askBeforeQuit } from './desktop/quit.ts'
+import { recoverPage } from './desktop/recovery.ts'
 import { type Host, openHost } from './host.ts'
 import { findRunningHost } from './host-client.ts'
 import { keychainSealer } from './keychain.ts'
 import { serveOperatorPort } from './operator-port.ts'
-import { isDesk, registerScheme, serveScheme } from './scheme.ts'
+import { deskUrl, isDesk, registerScheme, serveScheme } from './scheme.ts'
 import { openDeskWindow } from './window.ts'
 
 let host: Host | null = null
+let desktop: Desktop | null = null
 let isClosed = false
+let quit: ReturnType<typeof askBeforeQuit> | null = null
+/** Where a link from outside leads, until there is a window to show it. */
+let wanted: string | undefined
 
 const { values } = parseArgs({
   args: process.argv.slice(app.isPackaged ? 1 : 2),
@@ -22,12 +39,17 @@ const { values } = parseArgs({
 const dataDir = dataDirOf(typeof values.data === 'string' ? values.data : undefined)
 
 registerScheme()
+// Dumps stay here: nothing is sent anywhere.
+crashReporter.start({ uploadToServer: false })
+app.setAppUserModelId('app.exodesk.desktop')
 // Chromium's profile belongs to the data directory: two of those are two apps, each with one window.
 app.setPath('userData', join(dataDir, 'window'))
 
 if (app.requestSingleInstanceLock()) {
-  app.on('second-instance', showDesk)
-  app.on('activate', showDesk)
+  wanted = linkAmong(process.argv) ?? undefined
+  app.on('second-instance', (_event, args) => showDesk(linkAmong(args) ?? undefined))
+  app.on('open-url', (_event, link) => showDesk(hrefOfLink(link) ?? undefined))
+  app.on('activate', () => showDesk())
   app.on('web-contents-created', (_event, contents) => guardContents(contents))
   app.on('window-all-closed', () => app.quit())
   app.on('will-quit', closeHost)
@@ -52,8 +74,10 @@ async function start(): Promise<void> {
   powerMonitor.on('resume', () => power.look())
   serveScheme(session.defaultSession, folder)
   denyPermissions()
-  if (app.isPackaged) Menu.setApplicationMenu(null)
-  openDeskWindow()
+  if (app.isPackaged) app.setAsDefaultProtocolClient(linkScheme)
+  quit = askBeforeQuit({ running: () => desktop?.running() ?? 0 })
+  desktop = await openDesktop({ kernel: host.kernel, showDesk })
+  showDesk(wanted)
 }
 
 /** Another host has the data directory: says how to reach it. */
@@ -70,13 +94,21 @@ async function explainConflict(error: Error): Promise<never> {
   throw new Error(`Exodesk runs on ${dataDir} already, as process ${running.facts.pid}. ${how}`)
 }
 
-function showDesk(): void {
-  if (host === null) return
-  const [window] = BrowserWindow.getAllWindows()
-  if (window === undefined) {
-    openDeskWindow()
+/** Brings the desk to the front, at `href` (a hash of the desk) where one is given. */
+function showDesk(href?: string): void {
+  if (host === null) {
+    wanted = href
     return
   }
+  const [window] = BrowserWindow.getAllWindows()
+  if (window === undefined) {
+    const opened = openDeskWindow(join(dataDir, 'window', 'place.json'), href)
+    quit?.guard(opened)
+    recoverPage(opened)
+    offerContextMenu(opened)
+    return
+  }
+  if (href !== undefined) void window.loadURL(`${deskUrl}${href}`)
   if (window.isMinimized()) window.restore()
   window.show()
   window.focus()
@@ -87,6 +119,7 @@ function closeHost(event: { preventDefault(): void }): void {
   if (host === null || isClosed) return
   event.preventDefault()
   isClosed = true
+  desktop?.close()
   void host.close().then(() => app.quit(), fail)
 }
 

@@ -72,7 +72,7 @@ const homes: Record<string, RegExp> = {
   openai: /^kernel\/models\/.*\.test\.ts$/,
   dockerode: /^kernel\/sandbox\//,
   'better-sqlite3': /^kernel\/store\/|^kernel\/.*\.test\.ts$/,
-  electron: /^electron\/(main|preload|window|scheme|operator-port|menu|notifications|keychain)\.ts$/,
+  electron: /^electron\/(main|preload|window|scheme|operator-port|keychain|desktop\/[^/]+)\.ts$/,
   'playwright-core': /^(e2e|bench)\//,
 }
 
