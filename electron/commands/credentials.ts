@@ -102,13 +102,14 @@ async function unlock(args: string[]): Promise<ExitCode> {
 }
 
 /**
- * Opens the keys where a passphrase is wanted: from its file, else asked for; that of a new vault twice.
- * @returns the tasks that went on. @throws Ended `cannotRun` where there is nobody to ask.
+ * Opens the keys where a passphrase is wanted: from its file, else asked for; that of a new vault twice. One that was given for
+ * keys that are open must fit as well. @returns the tasks that went on. @throws Ended `cannotRun` where there is nobody to ask.
  */
 export async function unlockKeys(desk: Desk): Promise<string[]> {
-  const { wantsPassphrase, state, problem } = await desk.credentials.status()
-  if (!wantsPassphrase) return []
-  const passphrase = passphraseFromFile() ?? (await askPassphrase(state === 'empty', problem))
+  const { wantsPassphrase, state, sealer, problem } = await desk.credentials.status()
+  const given = sealer === 'passphrase' ? passphraseFromFile() : undefined
+  if (!wantsPassphrase && given === undefined) return []
+  const passphrase = given ?? (await askPassphrase(state === 'empty', problem))
   return (await desk.credentials.unlock({ passphrase })).resumed
 }
 

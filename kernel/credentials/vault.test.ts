@@ -63,6 +63,15 @@ describe('the vault', () => {
     expect(await vault.take('main', home)).toBe(key)
   })
 
+  it('refuses a wrong passphrase while it is open as well, and stays open', async () => {
+    const vault = await filled()
+    await expect(vault.unlock('open barley')).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(vault.unlock('short')).rejects.toMatchObject({ code: 'invalid' })
+    expect(await vault.status()).toMatchObject({ state: 'open', problem: null })
+    await vault.unlock('open sesame')
+    expect(await vault.take('main', home)).toBe(key)
+  })
+
   it('lists names, versions and origins, locked or not, and never a key', async () => {
     const vault = await filled()
     await vault.put('main', `${key}-2`, 'https://other.example.test:8443/x')

@@ -116,9 +116,11 @@ export function createVault({ file, sealers, masks, clock }: VaultOptions): Vaul
         const sealer = content === null ? (await firstSealer()).sealer : sealerOf(content)
         if (sealer?.give === undefined)
           throw new KernelError('invalid', `No passphrase is needed: keys are sealed by the ${sealer?.name ?? 'host'}.`)
-        if (vaultKey !== null) return
         sealer.give(passphrase)
-        if (content !== null) await open(content)
+        if (content === null) return
+        // Open already: a wrong one is refused all the same, or its owner would take it for the right one.
+        if (vaultKey === null) await open(content)
+        else (await sealer.open(Buffer.from(content.sealed, 'base64'))).fill(0)
       }),
     put: (name, key, baseUrl) =>
       inTurn(async () => {

@@ -8,7 +8,7 @@ import { riskOf } from './risk.ts'
 import type { ProposalRecord } from './state.ts'
 
 /** A check that has not answered by then is unresolved. Each has a shorter limit of its own. */
-const checkMs = 180_000
+const checkMs = 600_000
 const notRun = unresolved('switched off in the guardian profile: it was not run')
 
 /** Runs the checks of proposals in the background, one agent's one after the other. */
