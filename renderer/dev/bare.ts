@@ -22,11 +22,12 @@ window.measureBare = async () => {
     const modified = monaco.editor.createModel(wideTree[path] ?? '', 'typescript')
     const before = diff.getModel()
     const isShown = new Promise<void>((resolve) => {
-      const told = diff.onDidUpdateDiff(() => {
-        if (diff.getModel()?.modified !== modified) return
-        told.dispose()
-        requestAnimationFrame(() => resolve())
+      const watch = new MutationObserver(() => {
+        if (diff.getModel()?.modified !== modified || !host.querySelector('.line-insert')) return
+        watch.disconnect()
+        resolve()
       })
+      watch.observe(host, { subtree: true, childList: true })
     })
     diff.setModel({ original, modified })
     before?.original.dispose()

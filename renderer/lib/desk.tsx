@@ -1,4 +1,4 @@
-import { QueryClient, useQuery } from '@tanstack/react-query'
+import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useSyncExternalStore } from 'react'
 import type { Connection, ConnectionState, Desk } from './connection.ts'
 import { follow } from './follow.ts'
@@ -125,12 +125,15 @@ export function useProposals(agent?: string) {
   })
 }
 
-export function useProposal(agent: string, proposal: string) {
-  const desk = useDesk()
-  return useQuery({
+export function proposalQuery(desk: Desk, agent: string, proposal: string) {
+  return queryOptions({
     queryKey: ['proposals', agent, proposal],
     queryFn: () => desk.proposals.get({ agent, proposal }),
   })
+}
+
+export function useProposal(agent: string, proposal: string) {
+  return useQuery(proposalQuery(useDesk(), agent, proposal))
 }
 
 export function useRevisions(agent: string) {

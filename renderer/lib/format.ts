@@ -82,8 +82,11 @@ export function ago(at: number, now: number): string {
   return `${Math.floor(seconds / 86_400)} d ago`
 }
 
+// Made once: making one takes longer than all that it formats on a screen.
+const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
 export function absoluteTime(at: number): string {
-  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+  return absolute.format(at)
 }
 
 export function bytes(count: number): string {

@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from 'react'
 import { InertText } from '../../components/inert-text.tsx'
 import type { Place } from './diff-view.tsx'
-import type { Review } from './use-review.ts'
+import type { Notes } from './use-review.ts'
 
 interface Props {
   path: string
   place: Place
-  review: Review
+  review: Notes
   onClose: () => void
 }
 
@@ -73,7 +73,7 @@ export function CommentBox({ path, place, review, onClose }: Props) {
 }
 
 /** Every comment that a return will carry, each a way to its line. */
-export function CommentList({ review, isOpen }: { review: Review; isOpen: boolean }) {
+export function CommentList({ review, isOpen }: { review: Notes; isOpen: boolean }) {
   const { comments } = review.draft
   if (comments.length === 0) return null
   return (

@@ -2,11 +2,14 @@ import { useEffect, useRef, useState } from 'react'
 import type { Comment } from '../../../kernel/wire/events.ts'
 import { Skeleton } from '../../components/states.tsx'
 import { useIsDark } from '../../lib/theme.ts'
-import { createDiff, languageOf, splitFrom } from './editor.ts'
+import { splitFrom, themeOf } from './editor.ts'
 import { type HunkView, markHunks, markLines, reportSeen, showComments, sideOf } from './editor-marks.ts'
+import { FileModels } from './file-models.ts'
 import type { Side } from './hunks.ts'
-import { type DiffEditor, loadMonaco, type Monaco, type SideEditor } from './load-monaco.ts'
+import { type KeptEditor, keptEditor, park } from './kept-editor.ts'
+import type { DiffEditor, Monaco, SideEditor } from './load-monaco.ts'
 import { operatorLines } from './operator-lines.ts'
+import type { Sides } from './queries.ts'
 import type { DiffSettings } from './settings.ts'
 
 export interface Place {
@@ -16,6 +19,8 @@ export interface Place {
 
 interface Props {
   path: string
+  /** Files that are likely to be next: compared ahead. */
+  ahead: readonly Sides[]
   /** Another file is on its way: what is here is not to be seen. */
   isHidden: boolean
   /** null: the file is not there on that side. */
@@ -39,24 +44,26 @@ interface Props {
   onSplit: (canSplit: boolean) => void
 }
 
-/** One diff editor, reused from file to file. */
+/** The page's diff editor, with one file in it. */
 export function DiffView(props: Props) {
-  const { path, isHidden, before, after, edited, isEditing, isLarge, settings, hunks, comments, reveal } = props
+  const { path, isHidden, before, after, edited, isEditing, isLarge, settings, hunks, comments, reveal, ahead } = props
   const host = useRef<HTMLDivElement>(null)
-  const [editor, setEditor] = useState<{ monaco: Monaco; diff: DiffEditor } | null>(null)
+  const [editor, setEditor] = useState<(KeptEditor & { models: FileModels }) | null>(null)
   const [error, setError] = useState<string | null>(null)
   const [isApproximate, setApproximate] = useState(false)
-  const [canSplit, setCanSplit] = useState(true)
+  const [fits, setFits] = useState(true)
   const [computed, setComputed] = useState(0)
   const isDark = useIsDark()
   const isOneSided = before === null || after === null
-  const isSplit = settings.sideBySide && !isOneSided && canSplit
-  const latest = useRef(props)
-  latest.current = props
+  const isSplit = settings.sideBySide && !isOneSided && fits
+  const latest = useRef({ ...props, isSplit })
+  latest.current = { ...props, isSplit }
   const pending = useRef<Place | null>(null)
+  /** What the editor holds: it may still be the file before. */
+  const held = useRef<string | null>(null)
 
   useEffect(() => {
-    editor?.monaco.editor.setTheme(isDark ? 'exodesk-dark' : 'exodesk-light')
+    editor?.monaco.editor.setTheme(themeOf(isDark))
   }, [editor, isDark])
 
   useEffect(() => {
@@ -74,9 +81,9 @@ export function DiffView(props: Props) {
       wordWrap: settings.wrap ? 'on' : 'off',
       diffWordWrap: settings.wrap ? 'on' : 'off',
       diffAlgorithm: isLarge ? 'legacy' : 'advanced',
-      experimental: { showMoves: settings.moves && isSplit && !isLarge },
+      experimental: { showMoves: settings.moves && settings.sideBySide && fits && !isLarge },
     })
-  }, [editor, settings, isOneSided, isSplit, isLarge, isEditing])
+  }, [editor, settings, isOneSided, fits, isLarge, isEditing])
 
   useEffect(() => {
     editor?.diff.updateOptions({ readOnly: !isEditing, domReadOnly: !isEditing })
@@ -86,15 +93,12 @@ export function DiffView(props: Props) {
   useEffect(() => {
     const element = host.current
     if (!element) return
-    const tell = () => {
-      const fits = !isOneSided && element.clientWidth > splitFrom
-      setCanSplit(fits)
-      latest.current.onSplit(fits)
-    }
-    const resize = new ResizeObserver(tell)
+    const resize = new ResizeObserver(([entry]) => setFits((entry?.contentRect.width ?? 0) > splitFrom))
     resize.observe(element)
     return () => resize.disconnect()
-  }, [isOneSided])
+  }, [])
+
+  useEffect(() => latest.current.onSplit(fits && !isOneSided), [fits, isOneSided])
 
   useEffect(() => {
     if (!editor) return
@@ -109,22 +113,15 @@ export function DiffView(props: Props) {
 
   useEffect(() => {
     if (!editor) return
-    const language = languageOf(path)
-    const original = editor.monaco.editor.createModel(before ?? '', language)
-    const modified = editor.monaco.editor.createModel(latest.current.edited ?? after ?? '', language)
-    for (const model of [original, modified])
-      model.updateOptions({ bracketColorizationOptions: { enabled: false, independentColorPoolPerBracketType: false } })
+    const modified = editor.models.show({ path, before, after })
+    held.current = path
     const changed = modified.onDidChangeContent(() => {
       if (latest.current.isEditing) latest.current.onEdit(modified.getValue())
     })
-    editor.diff.setModel({ original, modified })
-    return () => {
-      changed.dispose()
-      editor.diff.setModel(null)
-      original.dispose()
-      modified.dispose()
-    }
+    return () => changed.dispose()
   }, [editor, path, before, after])
+
+  useEffect(() => editor?.models.prepare(ahead), [editor, ahead])
 
   // An edit that was dropped, or that comes back from a draft.
   useEffect(() => {
@@ -159,11 +156,14 @@ export function DiffView(props: Props) {
   useEffect(() => {
     if (!editor) return
     const { diff } = editor
+    let frame: number | undefined
     const report = () => {
-      const { hunks: shown, settings: now, onSeen } = latest.current
-      const bothSides = now.sideBySide && latest.current.before !== null && latest.current.after !== null
-      const isWide = (host.current?.clientWidth ?? 0) > splitFrom
-      if (diff.getModel() && diff.getLineChanges()) reportSeen(diff, bothSides && isWide, shown, onSeen)
+      frame ??= requestAnimationFrame(() => {
+        frame = undefined
+        const { hunks: shown, onSeen } = latest.current
+        if (held.current !== latest.current.path || !diff.getModel() || !diff.getLineChanges()) return
+        reportSeen(diff, latest.current.isSplit, shown, onSeen)
+      })
     }
     const listeners = [
       diff.onDidUpdateDiff(() => {
@@ -172,7 +172,7 @@ export function DiffView(props: Props) {
         setComputed((n) => n + 1)
         if (pending.current) show(diff, pending.current)
         pending.current = null
-        requestAnimationFrame(report)
+        report()
       }),
       ...(['before', 'after'] as const).flatMap((side) => [
         sideOf(diff, side).onDidScrollChange(report),
@@ -183,25 +183,29 @@ export function DiffView(props: Props) {
       ]),
     ]
     return () => {
+      if (frame !== undefined) cancelAnimationFrame(frame)
       for (const each of listeners) each.dispose()
     }
   }, [editor])
 
-  // Last, so that on leaving the models are let go before the editor is.
+  // Last, so that on leaving everything in the editor is undone before it is let go.
   useEffect(() => {
-    let made: DiffEditor | undefined
+    const place = host.current
+    let taken: (KeptEditor & { models: FileModels }) | undefined
     let isGone = false
-    loadMonaco().then(
-      ({ monaco }) => {
-        if (isGone || !host.current) return
-        made = createDiff(monaco, host.current)
-        setEditor({ monaco, diff: made })
+    keptEditor().then(
+      (kept) => {
+        if (isGone || !place) return
+        place.append(kept.element)
+        taken = { ...kept, models: new FileModels(kept.monaco, kept.diff) }
+        setEditor(taken)
       },
       (reason: unknown) => setError(String(reason)),
     )
     return () => {
       isGone = true
-      made?.dispose()
+      taken?.models.dispose()
+      if (taken?.element.parentNode === place) park(taken.element)
     }
   }, [])
 

@@ -8,6 +8,10 @@ export function languageOf(path: string): string {
   return /\.(ts|tsx|js|mjs|json)$/.test(path) ? 'typescript' : 'plaintext'
 }
 
+export function themeOf(isDark: boolean): string {
+  return isDark ? 'exodesk-dark' : 'exodesk-light'
+}
+
 export function createDiff({ editor }: Monaco, host: HTMLElement): DiffEditor {
   return editor.createDiffEditor(host, {
     readOnly: true,

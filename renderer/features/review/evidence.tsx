@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
+import { memo } from 'react'
 import type { ProposalDetail } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
 import { errorText } from '../../components/states.tsx'
@@ -12,17 +13,17 @@ import { CommentList } from './comment-box.tsx'
 import { Predecessor } from './predecessor.tsx'
 import { TrackRecord } from './track-record.tsx'
 import { Trials } from './trials.tsx'
-import type { Review } from './use-review.ts'
+import type { Notes } from './use-review.ts'
 
 interface Props {
   detail: ProposalDetail
-  review: Review
+  review: Notes
   /** False once a verdict was given. */
   isOpen: boolean
 }
 
 /** What the kernel measured, then what the agent claims: never the other way round, never in one voice. */
-export function Evidence({ detail, review, isOpen }: Props) {
+export const Evidence = memo(function Evidence({ detail, review, isOpen }: Props) {
   const onLine: OnLine = (path, line, side = 'after') => review.open(path, { side, line })
   return (
     <aside className="review-evidence" aria-label="Evidence">
@@ -72,7 +73,7 @@ export function Evidence({ detail, review, isOpen }: Props) {
       <Claimed detail={detail} isOpen={isOpen} />
     </aside>
   )
-}
+})
 
 /** In one column the diff comes first to the eye: there this is folded, with its tally. */
 function isNarrow(): boolean {
@@ -92,7 +93,7 @@ function Tally({ detail }: { detail: ProposalDetail }) {
 }
 
 /** An unresolved check is not passed: whoever approves says why, and the revision goes on probation. */
-function Override({ check, review }: { check: string; review: Review }) {
+function Override({ check, review }: { check: string; review: Notes }) {
   return (
     <label className="override">
       <span className="tone-wait">Not decided. To approve all the same, say why:</span>
@@ -112,7 +113,7 @@ function Override({ check, review }: { check: string; review: Review }) {
 }
 
 /** What was said line by line when it was decided. */
-function Sent({ detail, review }: { detail: ProposalDetail; review: Review }) {
+function Sent({ detail, review }: { detail: ProposalDetail; review: Notes }) {
   if (detail.comments.length === 0) return null
   return (
     <section className="evidence-block" aria-label="Comments">

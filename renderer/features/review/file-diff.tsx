@@ -1,16 +1,17 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQueries, useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import type { Comment } from '../../../kernel/wire/events.ts'
 import type { ProposalDetail } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
 import { Loaded } from '../../components/states.tsx'
-import { queryClient, useDesk } from '../../lib/desk.tsx'
+import { useDesk } from '../../lib/desk.tsx'
 import { CommentBox } from './comment-box.tsx'
 import { DiffView, type Place } from './diff-view.tsx'
 import type { HunkView } from './editor-marks.ts'
 import { HugeFile } from './huge-file.tsx'
 import { HunkBar } from './hunk-bar.tsx'
 import { anchorOf, whitespaceChanges } from './hunks.ts'
+import { type Sides, sidesQuery } from './queries.ts'
 import type { DiffSettings } from './settings.ts'
 import { tierOf } from './tiers.ts'
 import type { Review } from './use-review.ts'
@@ -31,32 +32,34 @@ interface Props {
   since: Since
 }
 
-interface Sides {
-  path: string
-  before: string | null
-  after: string | null
-}
-
 const noComments: readonly Comment[] = []
 const noHunks: readonly HunkView[] = []
+const noSides: readonly Sides[] = []
+
+/** What can be compared ahead without keeping the file that is asked for waiting. */
+function loadedOf(results: readonly { data: Sides | undefined }[]): Sides[] {
+  return results.flatMap(({ data }) => (data && isQuick(data) ? [data] : []))
+}
+
+function isQuick({ before, after }: Sides): boolean {
+  return (before?.length ?? 0) + (after?.length ?? 0) < 200_000
+}
 
 /** Both sides of one file, exactly as stored. */
 export function FileDiff(props: Props) {
   const { detail, path, review, settings, isOpen, isEditing, composing, onComment, since } = props
   const [canSplit, setCanSplit] = useState(true)
   const desk = useDesk()
-  const { agent, proposal, revision, base } = detail
-  const sidesOf = (of: string) => ({
-    queryKey: ['proposal-file', agent, proposal, revision, base, of],
-    queryFn: async () => ({ path: of, ...(await desk.proposals.file({ agent, proposal, path: of })) }),
-  })
   // The file before stays in the editor, unseen, until this one is there: so the editor is not made anew.
-  const sides = useQuery({ ...sidesOf(path), placeholderData: (shown: Sides | undefined) => shown })
+  const sides = useQuery({ ...sidesQuery(desk, detail, path), placeholderData: (shown: Sides | undefined) => shown })
   const at = review.order.indexOf(path)
-  const neighbours = [review.order[at + 1], review.order[at - 1]]
-  useEffect(() => {
-    if (sides.isPlaceholderData) return
-    for (const each of neighbours) if (each !== undefined) void queryClient.prefetchQuery(sidesOf(each))
+  const neighbours = [at + 1, at + 2, at - 1].map((each) => review.order[each]).filter((each) => each !== undefined)
+  const ahead = useQueries({
+    queries: neighbours.map((each) => ({
+      ...sidesQuery(desk, detail, each),
+      enabled: sides.isSuccess && !sides.isPlaceholderData,
+    })),
+    combine: loadedOf,
   })
   const isHere = sides.data?.path === path
   const file = detail.files.find((each) => each.path === path)
@@ -103,6 +106,7 @@ export function FileDiff(props: Props) {
             ) : (
               <DiffView
                 path={shownPath}
+                ahead={isSince ? noSides : ahead}
                 isHidden={!isHere}
                 before={isSince ? since.textOf(shownPath) : before}
                 after={after}

@@ -1,3 +1,4 @@
+import { memo } from 'react'
 import type { ProposalDetail } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
 import { ProposalStatus, Risk } from '../../components/status.tsx'
@@ -10,7 +11,7 @@ const warnFrom = 200
 const splitFrom = 400
 
 /** Facts of the kernel only: the agent's words never stand here. What is high leads with why. */
-export function Head({ detail, onSplit }: { detail: ProposalDetail; onSplit: () => void }) {
+export const Head = memo(function Head({ detail, onSplit }: { detail: ProposalDetail; onSplit: () => void }) {
   const isBaseCurrent = detail.base === detail.active.revision
   const isOpen = detail.state === 'ready'
   const isUndecided = isOpen || detail.state === 'checking' || detail.state === 'stale'
@@ -72,7 +73,7 @@ export function Head({ detail, onSplit }: { detail: ProposalDetail; onSplit: () 
       </div>
     </header>
   )
-}
+})
 
 function Facts({ detail }: { detail: ProposalDetail }) {
   const capability = capabilityLine(detail)

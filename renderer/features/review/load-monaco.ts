@@ -9,9 +9,3 @@ export function loadMonaco(): Promise<typeof import('./monaco.ts')> {
   loading ??= import('./monaco.ts')
   return loading
 }
-
-/** Fetches it when the page has nothing else to do, so that the first diff shows at once. */
-export function warmMonaco(): () => void {
-  const handle = requestIdleCallback(() => void loadMonaco(), { timeout: 5000 })
-  return () => cancelIdleCallback(handle)
-}

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useCallback, useState } from 'react'
 import type { ProposalDetail } from '../../../kernel/wire/operator.ts'
 import { errorText } from '../../components/states.tsx'
 import { useKeys } from '../../lib/keys.ts'
@@ -54,10 +54,11 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
     m: () => setSettings({ moves: !settings.moves }),
     t: () => document.querySelector<HTMLElement>('.review-evidence summary')?.focus(),
   })
-  const askToSplit = () => {
-    review.change(({ reason }) => ({ reason: reason.trim() === '' ? splitWords : reason }))
+  const { change } = review
+  const askToSplit = useCallback(() => {
+    change(({ reason }) => ({ reason: reason.trim() === '' ? splitWords : reason }))
     document.querySelector<HTMLElement>('[data-testid="reject-reason"]')?.focus()
-  }
+  }, [change])
   return (
     <div className="review">
       <Head detail={detail} onSplit={askToSplit} />
@@ -87,7 +88,7 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
             />
           )}
         </section>
-        <Evidence detail={detail} review={review} isOpen={isOpen} />
+        <Evidence detail={detail} review={review.notes} isOpen={isOpen} />
       </div>
       <VerdictBar detail={detail} view={view} review={review} />
     </div>

@@ -1,3 +1,4 @@
+import { useEffect } from 'react'
 import { DiffPreview } from '../../components/diff-preview.tsx'
 import { InertText } from '../../components/inert-text.tsx'
 import { ProposalStatus, Risk } from '../../components/status.tsx'
@@ -6,6 +7,7 @@ import { useNow } from '../../lib/clock.ts'
 import { absoluteTime } from '../../lib/format.ts'
 import { useListKeys } from '../../lib/list-keys.ts'
 import { go, hrefOf } from '../../lib/route.ts'
+import { useAhead } from './queries.ts'
 import { isDeferred, type Queued, queuesOf } from './queue-order.ts'
 
 const latest = 5
@@ -20,9 +22,21 @@ export function Queue({ proposals }: { proposals: Queued[] }) {
     if (row) go({ screen: 'review', agent: row.agent, proposal: row.proposal })
   })
   const chosen = rows[selected]
+  const loadAhead = useAhead()
+  useEffect(() => {
+    if (!chosen) return
+    const handle = requestIdleCallback(() => loadAhead(chosen), { timeout: 1000 })
+    return () => cancelIdleCallback(handle)
+  }, [chosen, loadAhead])
   const list = (some: readonly Queued[], from: number) =>
     some.map((row, index) => (
-      <QueueRow key={`${row.agent}/${row.proposal}`} row={row} now={now} isSelected={from + index === selected} />
+      <QueueRow
+        key={`${row.agent}/${row.proposal}`}
+        row={row}
+        now={now}
+        isSelected={from + index === selected}
+        onNear={loadAhead}
+      />
     ))
   return (
     <>
@@ -62,7 +76,15 @@ export function Queue({ proposals }: { proposals: Queued[] }) {
   )
 }
 
-function QueueRow({ row, now, isSelected }: { row: Queued; now: number; isSelected: boolean }) {
+interface RowProps {
+  row: Queued
+  now: number
+  isSelected: boolean
+  /** The pointer or the focus is on it: it may be opened next. */
+  onNear: (row: Queued) => void
+}
+
+function QueueRow({ row, now, isSelected, onNear }: RowProps) {
   const isLater = row.state === 'ready' && isDeferred(row, now)
   return (
     <a
@@ -72,6 +94,8 @@ function QueueRow({ row, now, isSelected }: { row: Queued; now: number; isSelect
       data-state={row.state}
       data-selected={isSelected || undefined}
       data-deferred={isLater || undefined}
+      onPointerEnter={() => onNear(row)}
+      onFocus={() => onNear(row)}
     >
       <strong>{row.proposal}</strong>
       <span>

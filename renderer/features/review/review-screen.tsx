@@ -1,14 +1,16 @@
 import { useEffect } from 'react'
 import { Empty, Loaded } from '../../components/states.tsx'
 import { useProposal, useProposals } from '../../lib/desk.tsx'
-import { warmMonaco } from './load-monaco.ts'
+import { useIsDark } from '../../lib/theme.ts'
+import { warmEditor } from './kept-editor.ts'
 import { ProposalView } from './proposal-view.tsx'
 import { Queue } from './queue.tsx'
 import './review.css'
 
 /** What waits for a verdict, and one proposal in full. */
 export function ReviewScreen({ agent, proposal }: { agent: string | null; proposal: string | null }) {
-  useEffect(warmMonaco, [])
+  const isDark = useIsDark()
+  useEffect(() => warmEditor(isDark), [isDark])
   if (agent === null || proposal === null) return <ReviewIndex />
   return <One key={`${agent}/${proposal}`} agent={agent} proposal={proposal} />
 }

@@ -18,21 +18,18 @@ import {
   type Side,
 } from './hunks.ts'
 import { addRange } from './lines-seen.ts'
+import { hunksQuery } from './queries.ts'
 import { type Tier, tierOf } from './tiers.ts'
-import { useDraft } from './use-draft.ts'
+import { type DraftHandle, useDraft } from './use-draft.ts'
 
 /** What one person has seen, marked and written of one proposal, and where they are in it. */
 export function useReview(detail: ProposalDetail) {
-  const { agent, proposal, revision, base, files } = detail
+  const { agent, proposal, revision, files } = detail
   const desk = useDesk()
   const rows = useMemo(() => treeRows(files), [files])
   const order = useMemo(() => rows.flatMap((row) => (row.kind === 'file' ? [row.path] : [])), [rows])
-  const hunksQuery = useQuery({
-    queryKey: ['proposal-hunks', agent, proposal, revision, base],
-    queryFn: () => desk.proposals.hunks({ agent, proposal }),
-    enabled: files.length > 0,
-  })
-  const fileHunks = hunksQuery.data
+  const hunks = useQuery({ ...hunksQuery(desk, detail), enabled: files.length > 0 })
+  const fileHunks = hunks.data
   const places = useMemo(() => placesOf(fileHunks ?? [], order), [fileHunks, order])
   const { draft, change, drop, problem } = useDraft(agent, proposal, revision)
   const [path, setPath] = useState(order[0] ?? null)
@@ -68,13 +65,14 @@ export function useReview(detail: ProposalDetail) {
     return huge.has(each) || !file ? 'huge' : tierOf(file)
   }
 
-  const open = (next: string | null, line?: LinePlace) => {
+  const open = useCallback((next: string | null, line?: LinePlace) => {
     setNote(null)
     setPath(next)
     setCursor(null)
     setReveal(line ?? null)
-    if (next !== null) setOpened((before) => new Set(before).add(next))
-  }
+    if (next !== null) setOpened((before) => (before.has(next) ? before : new Set(before).add(next)))
+  }, [])
+  const notes = useMemo<Notes>(() => ({ draft, change, open }), [draft, change, open])
   const goTo = (place: Place | undefined) => {
     if (!place) return
     setCurrentKey(keyOf(place.path, place.hunk.id))
@@ -141,7 +139,7 @@ export function useReview(detail: ProposalDetail) {
     rows,
     order,
     places,
-    hunks: hunksQuery,
+    hunks,
     path,
     opened,
     current,
@@ -153,6 +151,7 @@ export function useReview(detail: ProposalDetail) {
     note,
     draft,
     change,
+    notes,
     drop,
     problem,
     looks,
@@ -180,6 +179,11 @@ export function useReview(detail: ProposalDetail) {
 }
 
 export type Review = ReturnType<typeof useReview>
+
+/** The part of it that scrolling does not touch. */
+export interface Notes extends Pick<DraftHandle, 'draft' | 'change'> {
+  open: (path: string, line?: LinePlace) => void
+}
 
 /** What the kernel keeps of files looked through, and at once what was ticked here. */
 function useLooks(detail: ProposalDetail) {
