@@ -1,7 +1,9 @@
 // The two hosts in which a person meets the desk, each started as built: headless in a browser, and Electron.
+import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { _electron, type ElectronApplication, type Page } from 'playwright-core'
 import { root } from './exodesk.ts'
 import { chromiumMissing, launchChromium, startHeadless } from './headless.ts'
@@ -65,6 +67,13 @@ export function electronCommand(data: string): [path: string, args: string[]] {
 export function launchElectron(data: string): Promise<ElectronApplication> {
   const [executablePath, args] = electronCommand(data)
   return _electron.launch({ executablePath, args })
+}
+
+/** The app as an installer lays it out, around the smoke Electron, in `folder`. */
+export async function launchPackaged(folder: string, data: string): Promise<ElectronApplication> {
+  await promisify(execFile)(process.execPath, [join(root, 'electron/package-smoke.mjs'), folder], { cwd: root })
+  const executablePath = join(folder, 'linux-unpacked', 'exodesk')
+  return _electron.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--data', data] })
 }
 
 /** As a person quits who, asked because tasks run, says so. */
