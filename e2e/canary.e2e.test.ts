@@ -160,7 +160,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       const first = run(['run', pack, '--agent', 'a', ...model, '--key', 'canary'])
       await decide('a')
       said('run-1.txt', (await first).all)
-      await command('rollback', ['rollback', 'a', 'r1', '--reason', 'to see it go back'])
+      await command('rollback', ['rollback', 'r1', '--agent', 'a', '--reason', 'to see it go back'])
       await command('run-2', ['run', pack, '--agent', 'b', '--propose', 'off', ...model, '--key-env', 'CANARY_KEY'])
       // The one place where they belong: that they were used at all.
       expect(new Set(capture.authorizations)).toEqual(new Set([`Bearer ${sealedKey}`, `Bearer ${plainKey}`]))
@@ -231,7 +231,9 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
     /** Approves the first proposal of this agent, once it is ready. */
     async function decide(agent: string): Promise<void> {
       await expect
-        .poll(async () => (await run(['approve', agent, 'P-1', '--reason', 'looks right'])).code, { interval: 2000 })
+        .poll(async () => (await run(['approve', 'P-1', '--agent', agent, '--reason', 'looks right'])).code, {
+          interval: 2000,
+        })
         .toBe(0)
     }
   },

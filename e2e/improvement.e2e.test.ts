@@ -42,7 +42,7 @@ const seedTree = () => copyOf(join(root, 'executor-seed'))
 async function installed(tree: string): Promise<string> {
   const data = dataDir()
   await result(data, ['propose', '--agent', 'early', '--tree', tree, '--why', 'to run it from the start'])
-  await result(data, ['approve', 'early', 'P-1'])
+  await result(data, ['approve', 'P-1', '--agent', 'early'])
   return data
 }
 
@@ -78,7 +78,7 @@ describe.skipIf(boxMissing)('an agent that writes itself a tool', () => {
   })
 
   it('has repaid the making of the edit, by measured progress', async () => {
-    const [, effect] = (await exodesk(data, ['effects', learned.agent])).lines as unknown as Effect[]
+    const [, effect] = (await exodesk(data, ['effects', '--agent', learned.agent])).lines as unknown as Effect[]
     expect(effect).toMatchObject({ activation: 2, verdict: 'better', judgedBy: 'progress-per-dollar' })
     expect(effect?.predicted?.n).toBeGreaterThan(0)
     expect(effect?.breakEven).toMatchObject({ isRepaid: true, per: 'unit', steps: learned.byActivation[1]?.steps })

@@ -112,7 +112,7 @@ interface Activation {
 }
 
 async function activationsOf(data: string, agent: string): Promise<Activation[]> {
-  const { lines } = await exodesk(data, ['revisions', agent])
+  const { lines } = await exodesk(data, ['revisions', '--agent', agent])
   return (lines as unknown as Activation[]).toSorted((a, b) => a.activation - b.activation)
 }
 
@@ -188,7 +188,7 @@ describe.skipIf(boxMissing)('a host that is killed again and again', () => {
       const before = await activationsOf(data, agent)
       const active = before.find(({ state }) => state === 'active' || state === 'probation')
       const target = before.findLast(({ revision }) => revision !== active?.revision)
-      const rollback = exodesk(data, ['rollback', agent, `r${target?.activation}`])
+      const rollback = exodesk(data, ['rollback', `r${target?.activation}`, '--agent', agent])
       expect(await host.ended).toBe('SIGKILL')
       inActivation += 1
       await rollback

@@ -44,7 +44,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
     if (code !== 0 && code !== 1) throw new Error(`not proposed: ${stderr}`)
   }
   const active = async (agent: string) => {
-    const { lines } = await exodesk(data, ['revisions', agent])
+    const { lines } = await exodesk(data, ['revisions', '--agent', agent])
     const rows = lines as unknown as { activation: number; revision: string }[]
     return rows.toSorted((a, b) => b.activation - a.activation)[0]?.revision ?? ''
   }
@@ -158,7 +158,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
     expect(await byTest(page, 'approve').isDisabled()).toBe(true)
     await pressUntil('Control+Shift+Enter', async () => /P-2$/.test(page.url()))
     await byTest(page, 'predecessor').getByText('A part of').waitFor()
-    const { lines } = await exodesk(data, ['proposals', 'parts', 'P-2'])
+    const { lines } = await exodesk(data, ['proposals', 'P-2', '--agent', 'parts'])
     const derived = lines.at(-1) as unknown as { diff: string; derivedFrom: { how: string } }
     expect(derived.derivedFrom.how).toBe('part')
     expect(derived.diff).toContain('+export const FIRST')
@@ -177,7 +177,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
     faults.push(...(await look(page, 'review-edit')))
     await pressUntil('Control+s', async () => /P-2$/.test(page.url()))
     await byTest(page, 'predecessor').getByText('An edit of').waitFor()
-    const { lines } = await exodesk(data, ['proposals', 'edits', 'P-2'])
+    const { lines } = await exodesk(data, ['proposals', 'P-2', '--agent', 'edits'])
     const derived = lines.at(-1) as unknown as { diff: string; derivedFrom: { operatorLines: number } }
     expect(derived.diff).toContain('// of the operator, with j k a x ')
     expect(derived.derivedFrom.operatorLines).toBeGreaterThan(0)
@@ -206,18 +206,19 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
       'moves',
       treeWith((read) => ({ 'SELF.md': `${read('SELF.md')}\nOne line more.\n` })),
     )
-    const unresolved = await exodesk(data, ['proposals', 'moves', 'P-1'])
+    const unresolved = await exodesk(data, ['proposals', 'P-1', '--agent', 'moves'])
     const overridden = (unresolved.lines.at(-1) as unknown as { unresolved: string[] }).unresolved
     await result(data, [
       'approve',
-      'moves',
       'P-1',
+      '--agent',
+      'moves',
       ...overridden.flatMap((check) => ['--override', `${check}=nothing to replay`]),
     ])
     await propose('moves', twoHunks())
     await openDiff('moves', 'P-2')
     await page.keyboard.press('v')
-    await result(data, ['rollback', 'moves', 'r1', '--reason', 'back'])
+    await result(data, ['rollback', 'r1', '--agent', 'moves', '--reason', 'back'])
     await byTest(page, 'no-verdict').waitFor()
     for (const chord of ['Control+Enter', 'Control+Shift+X']) await page.keyboard.press(chord)
     expect((await reviewed('moves')).map((verdict) => verdict.proposal)).toEqual(['P-1'])

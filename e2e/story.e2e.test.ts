@@ -45,7 +45,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
     const faults: string[] = []
 
     const activations = async (): Promise<Activation[]> => {
-      const { lines } = await exodesk(data, ['revisions', agent])
+      const { lines } = await exodesk(data, ['revisions', '--agent', agent])
       return (lines as unknown as Activation[]).map(identity).toSorted((a, b) => a.activation - b.activation)
     }
     const treeOf = (revision: string) => join(data, 'boxes', 'revisions', revision)

@@ -83,7 +83,7 @@ describe('a host on a data directory', () => {
       exodesk('verify', '--frob'),
       exodesk('propose', '--agent', 'a', '--tree', tree, '--why', 'x'),
       exodesk('run', 'tasks/hollowmere/skills', '--model', 'sim-nobody'),
-      exodesk('approve', 'nobody', 'P-1'),
+      exodesk('approve', 'P-1', '--agent', 'nobody'),
       exodesk('study', 'run', 'x'),
     ])
     expect(runs.map(({ code }) => code)).toEqual([2, 2, 2, 1, 3])

@@ -7,6 +7,7 @@ import type { KernelResources } from './resources.ts'
 import type { ProviderReport, SandboxProvider } from './sandbox/sandbox.ts'
 import { blockedIn, listPacks } from './tasks/pack.ts'
 import type { Tasks } from './tasks/tasks.ts'
+import type { Trials } from './trials/trials.ts'
 import type { HostStatus, PackRow } from './wire/operator.ts'
 
 /** What the status strip is made of, beside what is asked for anew each time. */
@@ -19,6 +20,7 @@ export interface StatusParts {
   history: History
   guardian: Guardian
   tasks: Tasks
+  trials: Pick<Trials, 'running'>
   provider: SandboxProvider
   /** Of every provider that this host knows. */
   reports(): Promise<ProviderReport[]>
@@ -50,7 +52,8 @@ export async function hostStatus(parts: StatusParts, fixed: Fixed): Promise<Host
       .list()
       .map((one) => ({ ...one, text: hint(one.text), fix: one.fix === null ? null : hint(one.fix) })),
     running: running.filter((task) => task.state !== 'paused' && task.state !== 'interrupted').length,
-    decisions: waiting.length,
+    trials: parts.trials.running(),
+    decisions: waiting.filter(({ deferredUntil }) => (deferredUntil ?? 0) <= clock.now()).length,
     todayNanoUsd: today.costNanoUsd,
     todaySimulated: all.some((task) => task.simulated && task.lastEventAt >= midnight),
     cachedShare: input === 0 ? null : today.cacheRead / input,

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Desk } from '../host-client.ts'
+import { agentOf, parseAgentCommand } from './agent.ts'
 import { BadArguments, nanoUsd, oneOf, parseCommand, wholeNumber } from './command.ts'
 import { commands, usage, usageOf } from './index.ts'
 import { runRequest } from './run.ts'
@@ -23,12 +25,37 @@ describe('arguments of a command', () => {
   })
 
   it.each([
-    [['P-1'], ['AGENT', 'P-n'], 'AGENT is missing before P-1'],
-    [['r3'], ['AGENT', 'rN'], 'AGENT is missing before r3'],
-    [['kim'], ['AGENT', 'P-n'], 'P-n is missing'],
-    [[], ['AGENT', 'P-n'], 'AGENT is missing'],
+    [['kim'], ['TASK', 'TEXT'], 'TEXT is missing'],
+    [[], ['TASK', 'TEXT'], 'TASK is missing'],
   ])('%j say which of %j is missing', (args, names, message) => {
     expect(() => parseCommand(args, {}, names)).toThrow(new BadArguments(message))
+  })
+
+  it.each([
+    [['kim', 'P-1'], ['P-n'], 'the agent is given as --agent: write P-1 --agent kim'],
+    [['kim', 'r3'], ['rN'], 'the agent is given as --agent: write r3 --agent kim'],
+    [['kim', 'P-1'], ['P-n?'], 'the agent is given as --agent: write P-1 --agent kim'],
+    [['kim'], [], 'the agent is given as --agent: write --agent kim'],
+    [['kim'], ['P-n'], '"kim" is not a proposal such as P-1 (an agent is given as --agent)'],
+    [['3'], ['rN'], '"3" is not an activation such as r1 (an agent is given as --agent)'],
+    [['P-1', 'P-2'], ['P-n'], 'unexpected argument "P-2"'],
+    [['a', 'b', 'c'], ['P-n'], 'unexpected argument "c"'],
+    [[], ['P-n'], 'P-n is missing'],
+  ])('%j of a command about an agent that takes %j say what to write instead', (args, names, message) => {
+    expect(() => parseAgentCommand(args, {}, names)).toThrow(new BadArguments(message))
+  })
+
+  it('of a command about an agent hold it as named, or leave it to the one that there is', async () => {
+    expect(parseAgentCommand(['P-1', '--agent', 'kim'], {}, ['P-n'])).toMatchObject({
+      positionals: ['P-1'],
+      named: 'kim',
+    })
+    const desk = (...agents: string[]) =>
+      ({ agents: { list: async () => agents.map((agent) => ({ agent })) } }) as unknown as Desk
+    expect(await agentOf(desk('kim', 'lee'), 'lee')).toBe('lee')
+    expect(await agentOf(desk('kim'), undefined)).toBe('kim')
+    await expect(agentOf(desk('kim', 'lee'), undefined)).rejects.toThrow('--agent is missing: there are kim, lee')
+    await expect(agentOf(desk(), undefined)).rejects.toThrow('there is no agent yet')
   })
 
   it.each([

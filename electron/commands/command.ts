@@ -55,20 +55,10 @@ export function parseCommand(
     strict: true,
   })
   const needed = names.filter((name) => !name.endsWith('?'))
-  if (positionals.length < needed.length) throw missing(needed, positionals)
+  if (positionals.length < needed.length) throw new BadArguments(`${needed[positionals.length]} is missing`)
   if (positionals.length > names.length)
     throw new BadArguments(`unexpected argument ${JSON.stringify(positionals[names.length])}`)
   return { values, positionals, dataDir: dataDirOf(values.data as string | undefined), json: values.json === true }
-}
-
-const shapes: Readonly<Record<string, RegExp>> = { 'P-n': /^P-\d+$/, rN: /^r\d+$/ }
-
-/** The first of `needed` that is not given; where the last given one is plainly the next, the one before it. */
-export function missing(needed: readonly string[], given: readonly string[]): BadArguments {
-  const next = needed[given.length] ?? ''
-  const last = given.at(-1)
-  const isNext = last !== undefined && shapes[next]?.test(last)
-  return new BadArguments(isNext ? `${needed[given.length - 1]} is missing before ${last}` : `${next} is missing`)
 }
 
 function parse(config: ParseArgsConfig): { values: { readonly [option: string]: unknown }; positionals: string[] } {

@@ -1,17 +1,17 @@
 import type { Effect } from '../../kernel/wire/operator-effects.ts'
-import { BadArguments, type Command, exitCode, parseCommand } from './command.ts'
+import { agentOf, parseAgentCommand } from './agent.ts'
+import { BadArguments, type Command, exitCode } from './command.ts'
 import { withDesk } from './desk.ts'
 import { say, sayJson, table } from './text.ts'
 
 export const effects: Command = {
-  synopsis: 'AGENT',
+  synopsis: '[--agent A]',
   summary: 'show what each activation was said to bring and brought, and whether it has repaid the making of it',
   notes: ['Medians over steps, with how many. Better and worse mean that the intervals of 95 % do not overlap.'],
   async run(args) {
-    const { positionals, dataDir, json } = parseCommand(args, {}, ['AGENT'])
-    const [agent] = positionals
-    if (agent === undefined) throw new BadArguments('AGENT is missing')
+    const { named, dataDir, json } = parseAgentCommand(args, {})
     return withDesk(dataDir, async ({ desk }) => {
+      const agent = await agentOf(desk, named)
       const all = await desk.revisions.effects({ agent })
       if (json) for (const one of all) sayJson(one)
       else {
@@ -24,17 +24,19 @@ export const effects: Command = {
 }
 
 export const keep: Command = {
-  synopsis: 'AGENT rN --reason TEXT',
+  synopsis: 'rN --reason TEXT [--agent A]',
   summary: 'leave a revision that has gone beyond its limits as it is',
   notes: ['Its probation is over, and the notice goes. The breach stays in the ledger.'],
   async run(args) {
-    const { values, positionals, dataDir, json } = parseCommand(args, { reason: { type: 'string' } }, ['AGENT', 'rN'])
-    const [agent, which = ''] = positionals
-    const activation = Number(/^r(\d+)$/.exec(which)?.[1])
-    if (agent === undefined || Number.isNaN(activation)) throw new BadArguments('give the agent and rN, r4 say')
+    const { values, positionals, named, dataDir, json } = parseAgentCommand(args, { reason: { type: 'string' } }, [
+      'rN',
+    ])
+    const [which] = positionals as [string]
+    const activation = Number(which.slice(1))
     const reason = values.reason as string | undefined
     if (!reason?.trim()) throw new BadArguments('--reason is missing: why it stays')
     return withDesk(dataDir, async ({ desk }) => {
+      const agent = await agentOf(desk, named)
       const { seq } = await desk.revisions.keep({ agent, activation, reason })
       if (json) sayJson({ agent, activation, seq })
       else say(`${which} of ${agent} stays (event ${seq})`)

@@ -2,6 +2,7 @@ import { type EventKind, eventKinds } from '../../kernel/wire/events.ts'
 import type { EventRow } from '../../kernel/wire/operator.ts'
 import { BadArguments, type Command, exitCode, parseCommand, wholeNumber } from './command.ts'
 import { openDesk } from './desk.ts'
+import { trialTotal } from './outcome.ts'
 import { dollars, inert, note, percent, say, sayJson, table, time } from './text.ts'
 
 export const history: Command = {
@@ -97,7 +98,12 @@ export const report: Command = {
         ...(agent === undefined ? {} : { agent }),
       })
       if (json) sayJson(found)
-      else for (const block of reportBlocks(found)) say(`${block}\n`)
+      else {
+        for (const block of reportBlocks(found)) say(`${block}\n`)
+        const part =
+          task === undefined && agent === undefined ? 'part of the figures above' : 'beside the figures above'
+        for (const line of trialTotal(found.trials, found.simulated)) say(`${line.trim()} (${part})`)
+      }
       return exitCode.done
     } finally {
       await open.close()

@@ -1,10 +1,11 @@
 import { budget } from './budget.ts'
 import type { Command } from './command.ts'
 import { key } from './credentials.ts'
+import { edit, hunks, part } from './derive.ts'
 import { doctor } from './doctor.ts'
 import { effects, keep } from './effects.ts'
-import { history, report } from './history.ts'
 import { exportCommand, importCommand } from './export.ts'
+import { history, report } from './history.ts'
 import { price } from './price.ts'
 import { profile } from './profile.ts'
 import { proposals, propose, revisions, rollback } from './proposals.ts'
@@ -31,6 +32,9 @@ export const commands: Readonly<Record<string, Command>> = {
   reject,
   return: returnCommand,
   defer,
+  hunks,
+  part,
+  edit,
   rules,
   profile,
   rollback,
@@ -56,12 +60,12 @@ export const commands: Readonly<Record<string, Command>> = {
   report,
   backup,
   archive,
+  export: exportCommand,
+  import: importCommand,
   fork,
   key,
   doctor,
 }
-  export: exportCommand,
-  import: importCommand,
 
 /** Named in the design, and to come: told apart from a misspelt command. */
 export const commandsToCome: readonly string[] = ['study']

@@ -15,6 +15,8 @@ export interface RunResult {
   /** null: the price of at least one call is unknown. */
   costNanoUsd: number | null
   proposals: { made: number; approved: number; rejected: number; failedChecks: number }
+  /** On copies of this task. Not in the figures above. */
+  trials: { trials: number; steps: number; tokens: number; costNanoUsd: number | null }
   activations: number
   rollbacks: number
   byActivation: {
@@ -38,8 +40,9 @@ interface Tokens {
 
 /** What a run came to: the last line of `run --json`. `since` is the seq at which it was created. */
 export async function runResult(desk: Desk, task: TaskSummary, since: number): Promise<RunResult> {
-  const [series, events] = await Promise.all([
+  const [series, report, events] = await Promise.all([
     desk.tasks.series({ task: task.task }),
+    desk.tasks.report({ task: task.task }),
     policyEvents(desk, task.agent, since),
   ])
   const made = new Set(events.filter(({ kind }) => kind === 'proposal.made').map(({ data }) => data.proposal))
@@ -62,6 +65,7 @@ export async function runResult(desk: Desk, task: TaskSummary, since: number): P
       rejected: verdicts('rejected'),
       failedChecks: states.filter(({ proposal, state }) => made.has(proposal) && state === 'failed-checks').length,
     },
+    trials: report.trials,
     activations: events.filter(({ kind }) => kind === 'revision.activated').length,
     rollbacks: events.filter(({ kind }) => kind === 'revision.rolled-back').length,
     byActivation: series.activations.map(activationResult),
@@ -109,9 +113,19 @@ export function resultLines(result: RunResult, task: TaskSummary): string[] {
     `${result.task} ${result.outcome}${task.reason === null || result.outcome === 'paused' ? '' : `: ${task.reason}`}`,
     `  ${figures.join(' · ')}`,
     `  proposals: ${proposals.made} made, ${proposals.approved} approved, ${proposals.rejected} rejected, ${proposals.failedChecks} failed checks; ${result.rollbacks} rolled back`,
+    ...trialTotal(result.trials, simulated),
     ...result.byActivation.map(
       (row) =>
         `  r${row.activation}: ${row.steps} steps, ${row.modelCalls} calls, ${percent(row.cachedShare)} cached, ${dollars(row.costNanoUsd, simulated)}${row.progressDelta === null ? '' : `, progress +${row.progressDelta}`}`,
     ),
+  ]
+}
+
+/** What trials cost beside the task itself. */
+export function trialTotal({ trials, steps, tokens, costNanoUsd }: RunResult['trials'], simulated: boolean): string[] {
+  if (trials === 0) return []
+  const count = trials === 1 ? '1 trial' : `${trials} trials`
+  return [
+    `  ${count}: ${steps} steps, ${tokens} tokens, ${dollars(costNanoUsd, simulated)}, in the budgets of agent and day`,
   ]
 }

@@ -137,7 +137,7 @@ function tellPolicy(event: EventRow, agent: string): string | null {
   if (is(event, 'proposal.checked') && event.data.verdict !== 'pass')
     return `${event.data.proposal} check ${event.data.check}: ${event.data.verdict}: ${inert(event.data.summary)}`
   if (is(event, 'proposal.readied'))
-    return `${event.data.proposal} is ready for a verdict, risk ${event.data.risk}. ${hint(`Read it: exodesk proposals ${agent} ${event.data.proposal}`)}`
+    return `${event.data.proposal} is ready for a verdict, risk ${event.data.risk}. ${hint(`Read it: exodesk proposals ${event.data.proposal} --agent ${agent}`)}`
   if (is(event, 'proposal.reviewed')) {
     const { proposal, verdict, by, reason } = event.data
     return `${proposal} ${verdict} by ${by === 'flag' ? "this run's flag" : `the ${by}`}${reason === '' ? '' : `: ${inert(reason)}`}`

@@ -1,8 +1,10 @@
 import type { ProposalDetail, ProposalSummary } from '../../kernel/wire/operator.ts'
 import { hint } from '../command-name.ts'
 import type { Desk } from '../host-client.ts'
-import { BadArguments, type Command, exitCode, missing, parseCommand } from './command.ts'
+import { agentOf, parseAgentCommand } from './agent.ts'
+import { BadArguments, type Command, exitCode } from './command.ts'
 import { withDesk } from './desk.ts'
+import { checkLines, detailLines, fileLines, overrides } from './proposal-lines.ts'
 import { inert, inertLines, say, sayJson, short, table, time } from './text.ts'
 import { readTree } from './tree.ts'
 
@@ -11,25 +13,20 @@ type State = ProposalSummary['state']
 const moving: readonly State[] = ['checking', 'approved', 'activating']
 
 export const propose: Command = {
-  synopsis: '--agent A --tree DIR --why TEXT [--claim TEXT]',
+  synopsis: '--tree DIR --why TEXT [--claim TEXT] [--agent A]',
   summary: 'propose a folder as the policy of an agent, and wait for its checks',
   notes: [
     'An agent that does not exist is created first, with the starting policy as r1.',
     'Exit code 1 where the proposal fails its checks. Nothing takes effect before it is approved.',
   ],
   async run(args) {
-    const options = {
-      agent: { type: 'string' },
-      tree: { type: 'string' },
-      why: { type: 'string' },
-      claim: { type: 'string' },
-    }
-    const { values, dataDir, json } = parseCommand(args, options as Record<string, { type: 'string' }>)
-    const { agent, tree: dir, why, claim } = values as Record<string, string | undefined>
-    if (agent === undefined || dir === undefined || why === undefined)
-      throw new BadArguments('--agent, --tree and --why are all needed')
+    const options = { tree: { type: 'string' }, why: { type: 'string' }, claim: { type: 'string' } } as const
+    const { values, named, dataDir, json } = parseAgentCommand(args, options)
+    const { tree: dir, why, claim } = values as Record<string, string | undefined>
+    if (dir === undefined || why === undefined) throw new BadArguments('--tree and --why are both needed')
     const tree = await readTree(dir)
     return withDesk(dataDir, async ({ desk }) => {
+      const agent = await agentOf(desk, named)
       const made = await desk.proposals.submit({ agent, tree, why, ...(claim === undefined ? {} : { claim }) })
       const { state, checks, unresolved } = await settled(desk, agent, made.proposal)
       if (json) sayJson({ proposal: made.proposal, revision: made.revision, state })
@@ -38,7 +35,7 @@ export const propose: Command = {
         for (const line of checkLines(checks)) say(line)
         if (made.note !== undefined) say(`It is ${inert(made.note, 1000)}.`)
         if (state === 'ready') {
-          say(hint(`Approve it with: exodesk approve ${agent} ${made.proposal}${overrides(unresolved)}`))
+          say(hint(`Approve it with: exodesk approve ${made.proposal} --agent ${agent}${overrides(unresolved)}`))
         }
       }
       return state === 'failed-checks' ? exitCode.doesNotHold : exitCode.done
@@ -47,42 +44,44 @@ export const propose: Command = {
 }
 
 export const proposals: Command = {
-  synopsis: '[AGENT P-n] [--agent A] [--all]',
+  synopsis: '[P-n] [--agent A] [--all]',
   summary: 'list the proposals that wait for a verdict (or --all), or show one with its evidence and its diff',
   async run(args) {
-    const options = { agent: { type: 'string' }, all: { type: 'boolean' } } as const
-    const { values, positionals, dataDir, json } = parseCommand(args, options, ['AGENT?', 'P-n?'])
-    const [agent, proposal] = positionals
-    if (agent !== undefined && proposal === undefined) throw missing(['AGENT', 'P-n'], positionals)
+    const { values, positionals, named, dataDir, json } = parseAgentCommand(args, { all: { type: 'boolean' } }, [
+      'P-n?',
+    ])
+    const [proposal] = positionals
     return withDesk(dataDir, async ({ desk }) => {
-      if (agent !== undefined && proposal !== undefined) {
+      if (proposal !== undefined) {
+        const agent = await agentOf(desk, named)
         const detail = await desk.proposals.get({ agent, proposal })
+        const trials = await desk.trials.list({ agent, proposal })
         const { diff } = await desk.revisions.compare({ from: detail.base, to: detail.revision })
-        if (json) sayJson({ ...detail, diff })
-        else for (const line of [...detailLines(detail), '', inertLines(diff)]) say(line)
+        if (json) sayJson({ ...detail, trials, diff })
+        else for (const line of [...detailLines(detail, trials), '', inertLines(diff)]) say(line)
         return exitCode.done
       }
       const found = await desk.proposals.list({
-        ...(typeof values.agent === 'string' ? { agent: values.agent } : {}),
+        ...(named === undefined ? {} : { agent: named }),
         ...(values.all === true ? {} : { waiting: true }),
       })
       if (json) for (const row of found) sayJson(row)
-      else say(found.length === 0 ? 'No proposal waits for a verdict.' : proposalTable(found))
+      else if (found.length > 0) say(proposalTable(found))
+      else say(values.all === true ? 'There is no proposal yet.' : 'No proposal waits for a verdict.')
       return exitCode.done
     })
   },
 }
 
 export const rollback: Command = {
-  synopsis: 'AGENT rN [--reason TEXT] [--preview]',
+  synopsis: 'rN [--reason TEXT] [--preview] [--agent A]',
   summary: 'make the content of an earlier activation active again, as a new activation',
   async run(args) {
     const options = { reason: { type: 'string' }, preview: { type: 'boolean' } } as const
-    const { values, positionals, dataDir, json } = parseCommand(args, options, ['AGENT', 'rN'])
-    const [agent, name] = positionals as [string, string]
-    const activation = Number(/^r?(\d+)$/.exec(name)?.[1])
-    if (!(activation > 0)) throw new BadArguments(`${JSON.stringify(name)} is not an activation such as r1`)
+    const { values, positionals, named, dataDir, json } = parseAgentCommand(args, options, ['rN'])
+    const activation = Number((positionals[0] as string).slice(1))
     return withDesk(dataDir, async ({ desk }) => {
+      const agent = await agentOf(desk, named)
       const preview = await desk.revisions.rollbackPreview({ agent, activation })
       if (!json || values.preview === true) {
         if (json) sayJson(preview)
@@ -105,7 +104,7 @@ export const rollback: Command = {
       if (json) sayJson({ agent, ...done, before: preview.from.revision })
       else
         say(
-          `r${done.activation} is active: ${done.revision} (event ${done.seq}). ${hint(`Undo with: exodesk rollback ${agent} r${preview.from.activation}`)}`,
+          `r${done.activation} is active: ${done.revision} (event ${done.seq}). ${hint(`Undo with: exodesk rollback r${preview.from.activation} --agent ${agent}`)}`,
         )
       return exitCode.done
     })
@@ -113,12 +112,12 @@ export const rollback: Command = {
 }
 
 export const revisions: Command = {
-  synopsis: 'AGENT',
+  synopsis: '[--agent A]',
   summary: 'list the activations of an agent: what was active when, why, and what it cost',
   async run(args) {
-    const { positionals, dataDir, json } = parseCommand(args, {}, ['AGENT'])
+    const { named, dataDir, json } = parseAgentCommand(args, {})
     return withDesk(dataDir, async ({ desk }) => {
-      const rows = await desk.revisions.list({ agent: positionals[0] as string })
+      const rows = await desk.revisions.list({ agent: await agentOf(desk, named) })
       if (json) for (const row of rows) sayJson(row)
       else
         say(
@@ -171,58 +170,4 @@ function proposalTable(rows: readonly ProposalSummary[]): string {
       `"${inert(row.claim, 80)}"`,
     ]),
   )
-}
-
-/** What `approve` is told about checks that could not be decided. */
-const overrides = (checks: readonly string[]) => checks.map((check) => ` --override ${check}=REASON`).join('')
-
-/** Measured first; what the agent says is quoted and comes last. */
-export function detailLines(detail: ProposalDetail): string[] {
-  return [
-    `${detail.proposal} of ${detail.agent}: ${detail.state}, risk ${detail.risk ?? 'not known yet'}`,
-    ...detail.riskReasons.map((reason) => `  risk: ${inert(reason)}`),
-    `  revision ${detail.revision}`,
-    `  base     ${detail.base}${detail.base === detail.active.revision ? ` (active, r${detail.active.activation})` : ''}`,
-    ...fileLines(detail.files),
-    ...detail.problems.map(({ path, problem }) => `  refused: ${inert(path)}: ${inert(problem)}`),
-    ...checkLines(detail.checks),
-    ...detail.pendingChecks.map((check) => `  check ${check}: not done`),
-    ...(detail.unresolved.length === 0 ? [] : [`  not decided: an approval needs${overrides(detail.unresolved)}`]),
-    ...(detail.blocked === null ? [] : [`  no verdict now: ${inert(detail.blocked)}`]),
-    ...(detail.state !== 'ready' || detail.expiresAt === null ? [] : [`  expires ${time(detail.expiresAt)}`]),
-    ...(detail.deferredUntil === null ? [] : [`  put off until ${time(detail.deferredUntil)}`]),
-    ...lineageLines(detail),
-    ...detail.comments.map(({ path, side, line, text }) => {
-      return `  comment on ${inert(path)}:${line}${side === 'before' ? ' (as it was)' : ''}: ${inert(text)}`
-    }),
-    ...detail.triggers.map(({ seq, kind, text }) => `  evidence: event ${seq} ${kind}: "${inert(text)}"`),
-    `  ${detail.by === 'executor' ? 'the agent' : 'the operator'} claims: "${inert(detail.claim)}"`,
-    `  why: "${inert(detail.why, 1000)}"`,
-  ]
-}
-
-/** What it was made from or into, and what became of the one before it. */
-function lineageLines({ derivedFrom, derivedTo, predecessor, category }: ProposalDetail): string[] {
-  return [
-    ...(derivedFrom === null
-      ? []
-      : [
-          `  made by the operator out of ${derivedFrom.proposal}: ${derivedFrom.agentLines} lines of the agent, ${derivedFrom.operatorLines} of the operator`,
-        ]),
-    ...(derivedTo === null ? [] : [`  the operator made ${derivedTo} out of it`]),
-    ...(category === null ? [] : [`  rejected as ${category}`]),
-    ...(predecessor === null
-      ? []
-      : [
-          `  before it, ${predecessor.proposal} was ${predecessor.state}${predecessor.isSameContent ? ', with the same change' : ''}${predecessor.reason === null ? '' : `: ${inert(predecessor.reason)}`}`,
-        ]),
-  ]
-}
-
-function checkLines(checks: ProposalDetail['checks']): string[] {
-  return checks.map(({ check, verdict, summary }) => `  check ${check}: ${verdict}: ${inert(summary)}`)
-}
-
-function fileLines(files: ProposalSummary['files']): string[] {
-  return files.map((file) => `  ${file.change} ${inert(file.path)} +${file.addedLines} −${file.removedLines}`)
 }

@@ -1,6 +1,7 @@
 import type { ToolRow } from '../../kernel/wire/operator-tools.ts'
-import { BadArguments, type Command, Ended, exitCode, parseCommand } from './command.ts'
-import { type OpenDesk, withDesk } from './desk.ts'
+import { agentOf, parseAgentCommand } from './agent.ts'
+import { BadArguments, type Command, exitCode } from './command.ts'
+import { withDesk } from './desk.ts'
 import { inert, percent, say, sayJson, table, time } from './text.ts'
 
 export const tools: Command = {
@@ -8,9 +9,9 @@ export const tools: Command = {
   summary: 'list what an agent can do: who made each tool, what it reaches for, how its calls went',
   notes: ['A reach with ! was seen in its calls, and its source does not name it.'],
   async run(args) {
-    const { values, dataDir, json } = parseCommand(args, { agent: { type: 'string' } })
+    const { named, dataDir, json } = parseAgentCommand(args, {})
     return withDesk(dataDir, async ({ desk }) => {
-      const agent = await agentOf(desk, values.agent as string | undefined)
+      const agent = await agentOf(desk, named)
       const rows = await desk.tools.list({ agent })
       if (json) for (const row of rows) sayJson({ agent, ...row })
       else say(rows.length === 0 ? `${agent} names its tools when it starts for the first time.` : toolTable(rows))
@@ -33,13 +34,14 @@ export const releaseTool: Command = {
 }
 
 async function decided(args: string[], what: 'quarantine' | 'release') {
-  const option = { type: 'string' } as const
-  const { values, positionals, dataDir, json } = parseCommand(args, { agent: option, reason: option }, ['TOOL'])
+  const { values, positionals, named, dataDir, json } = parseAgentCommand(args, { reason: { type: 'string' } }, [
+    'TOOL',
+  ])
   const tool = positionals[0] as string
   const reason = ((values.reason as string | undefined) ?? '').trim()
   if (what === 'quarantine' && reason === '') throw new BadArguments('--reason is missing: the agent reads it')
   return withDesk(dataDir, async ({ desk }) => {
-    const agent = await agentOf(desk, values.agent as string | undefined)
+    const agent = await agentOf(desk, named)
     const { seq } = await desk.tools[what]({ agent, tool, reason })
     if (json) sayJson({ agent, tool, seq })
     else if (what === 'quarantine')
@@ -47,16 +49,6 @@ async function decided(args: string[], what: 'quarantine' | 'release') {
     else say(`${inert(tool)} of ${agent} is offered again from the next model call on (event ${seq}).`)
     return exitCode.done
   })
-}
-
-/** The one that is named, or the only one. */
-async function agentOf(desk: OpenDesk['desk'], named: string | undefined): Promise<string> {
-  if (named !== undefined) return named
-  const all = await desk.agents.list()
-  if (all.length === 1 && all[0] !== undefined) return all[0].agent
-  if (all.length === 0)
-    throw new Ended(exitCode.doesNotHold, 'there is no agent yet: one comes into being with its first task')
-  throw new BadArguments(`--agent is missing: there are ${all.map(({ agent }) => agent).join(', ')}`)
 }
 
 function toolTable(rows: readonly ToolRow[]): string {

@@ -1,19 +1,19 @@
-import type { TrialRow } from '../../kernel/wire/operator-trials.ts'
 import type { Desk } from '../host-client.ts'
-import { BadArguments, type Command, exitCode, nanoUsd, oneOf, parseCommand, wholeNumber } from './command.ts'
+import { agentOf, parseAgentCommand } from './agent.ts'
+import { BadArguments, type Command, exitCode, nanoUsd, oneOf, wholeNumber } from './command.ts'
 import { unlockKeys } from './credentials.ts'
 import { openDesk } from './desk.ts'
-import { inert, inertLines, note, say, sayJson, table } from './text.ts'
+import { inert, inertLines, note, say, sayJson } from './text.ts'
+import { armNames, trialLines } from './trial-lines.ts'
 
 const tried = {
-  agent: { type: 'string' },
   budget: { type: 'string' },
   'budget-tokens': { type: 'string' },
   steps: { type: 'string' },
 } as const
 
 export const trial: Command = {
-  synopsis: 'P-n --agent A (--budget USD | --budget-tokens N) [--steps N]',
+  synopsis: 'P-n (--budget USD | --budget-tokens N) [--steps N] [--agent A]',
   summary: 'try a proposal beside the active revision, on copies of its agent’s task, before anyone decides',
   notes: [
     'Both go on from the same moment, one after the other, for N steps each (default 10), and each may spend half of the budget.',
@@ -21,10 +21,9 @@ export const trial: Command = {
     'One run of each shows that it works, and no more. Ctrl-C stops the trial. Exit code 1 where it failed or was stopped.',
   ],
   async run(args) {
-    const { values, positionals, dataDir, json } = parseCommand(args, tried, ['P-n'])
-    const { agent, budget, 'budget-tokens': budgetTokens, steps } = values as Record<string, string | undefined>
+    const { values, positionals, named, dataDir, json } = parseAgentCommand(args, tried, ['P-n'])
+    const { budget, 'budget-tokens': budgetTokens, steps } = values as Record<string, string | undefined>
     const proposal = positionals[0] as string
-    if (agent === undefined) throw new BadArguments('--agent is missing')
     if (budget === undefined && budgetTokens === undefined)
       throw new BadArguments('--budget or --budget-tokens is missing: a trial spends no more than its own')
     const caps = {
@@ -34,8 +33,10 @@ export const trial: Command = {
     }
     const open = await openDesk(dataDir, { proceed: false })
     const { desk } = open
-    const stop = () => void stopTrial(desk, agent, proposal)
+    let stop = () => {}
     try {
+      const agent = await agentOf(desk, named)
+      stop = () => void stopTrial(desk, agent, proposal)
       const { task } = await desk.proposals.get({ agent, proposal })
       if (task !== null && (await desk.tasks.get({ task })).model.credential !== undefined) await unlockKeys(desk)
       const shown = await shownOf(desk, agent, proposal)
@@ -52,10 +53,10 @@ export const trial: Command = {
   },
 }
 
-/** While its checks run there is no view to bind to, but there are the bytes. */
+/** While its checks run there is no view to bind to, but there are the bytes; in any other state it is refused. */
 async function shownOf(desk: Desk, agent: string, proposal: string) {
   const { state, revision, base } = await desk.proposals.get({ agent, proposal })
-  if (state !== 'checking') {
+  if (state === 'ready') {
     const { nonce, binding } = await desk.proposals.view({ agent, proposal })
     return { nonce, binding }
   }
@@ -79,7 +80,7 @@ async function followed(desk: Desk, { trial: name, seq }: { trial: string; seq: 
       if (row === undefined) continue
       if (row.endedAt !== null) return row
       const now = row.arms.find(({ state }) => state === 'running')
-      const line = now === undefined ? `${name} is ${row.state}` : `${name}: ${now.arm}, step ${now.steps}`
+      const line = now === undefined ? `${name} is ${row.state}` : `${name}: ${armNames[now.arm]}, step ${now.steps}`
       if (line !== told) note(line)
       told = line
     }
@@ -89,33 +90,7 @@ async function followed(desk: Desk, { trial: name, seq }: { trial: string; seq: 
   }
 }
 
-function trialLines(row: TrialRow): string[] {
-  const head = `${row.trial} of ${row.proposal} (${row.agent}) is ${row.state}${row.reason === null ? '' : `: ${inert(row.reason)}`}`
-  return [
-    `${head}; from event ${row.forkedAt}, at most ${row.maxSteps} steps each${row.simulated ? ', simulated' : ''}`,
-    table(
-      ['', 'ended as', 'steps', 'tool calls', 'failed', 'tokens', 'USD', 'cached', 'progress'],
-      row.arms.map((arm) => [
-        arm.arm,
-        arm.outcome ?? arm.state,
-        arm.steps,
-        arm.toolCalls,
-        arm.failedCalls,
-        arm.tokens.uncached + arm.tokens.cacheRead + arm.tokens.cacheWrite + arm.tokens.output,
-        arm.costNanoUsd === null ? 'unknown' : (arm.costNanoUsd / 1e9).toFixed(4),
-        arm.cachedShare === null ? '—' : `${Math.round(arm.cachedShare * 100)} %`,
-        arm.progressDelta === null ? '—' : `${arm.progressDelta} ${inert(arm.progress?.unit ?? '')}`,
-      ]),
-    ),
-    ...row.arms.flatMap(({ arm, outcome, reason }) =>
-      outcome === 'failed' && reason !== null ? [`${arm}: ${inert(reason, 1000)}`] : [],
-    ),
-    'One run of each shows that it works, and no more.',
-  ]
-}
-
 const asked = {
-  agent: { type: 'string' },
   model: { type: 'string' },
   'base-url': { type: 'string' },
   'key-env': { type: 'string' },
@@ -124,16 +99,15 @@ const asked = {
 } as const
 
 export const opinion: Command = {
-  synopsis: 'P-n --agent A [--model NAME [--base-url URL] [--key NAME|--key-env VAR] [--api responses|chat]]',
+  synopsis: 'P-n [--model NAME [--base-url URL] [--key NAME|--key-env VAR] [--api responses|chat]] [--agent A]',
   summary: 'ask another model what it makes of a proposal: claimed, never a verdict',
   notes: [
     'It is sent the diff, the checks and the claim. Default: --model sim-reviewer (offline, figures only).',
     'What it costs counts in the budgets of the agent and the day, not in the task’s. Exit code 1 where the model gave no answer.',
   ],
   async run(args) {
-    const { values, positionals, dataDir, json } = parseCommand(args, asked, ['P-n'])
+    const { values, positionals, named, dataDir, json } = parseAgentCommand(args, asked, ['P-n'])
     const {
-      agent,
       model,
       'base-url': baseUrl,
       'key-env': keyEnv,
@@ -141,10 +115,10 @@ export const opinion: Command = {
       api,
     } = values as Record<string, string | undefined>
     const proposal = positionals[0] as string
-    if (agent === undefined) throw new BadArguments('--agent is missing')
     const open = await openDesk(dataDir, { proceed: false })
     try {
       const { desk } = open
+      const agent = await agentOf(desk, named)
       if (credential !== undefined) await unlockKeys(desk)
       const { seq } = await desk.reviewer.opinion({
         ...{ agent, proposal, model, baseUrl, keyEnv, credential },

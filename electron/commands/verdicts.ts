@@ -1,15 +1,18 @@
 import { type Comment, rejectCategories } from '../../kernel/wire/events.ts'
 import type { Desk } from '../host-client.ts'
-import { BadArguments, type Command, Ended, type ExitCode, exitCode, oneOf, parseCommand } from './command.ts'
+import { agentOf, parseAgentCommand } from './agent.ts'
+import { BadArguments, type Command, Ended, type ExitCode, exitCode, oneOf } from './command.ts'
 import { withDesk } from './desk.ts'
-import { detailLines, settled } from './proposals.ts'
+import { detailLines } from './proposal-lines.ts'
+import { settled } from './proposals.ts'
 import { inert, say, sayJson, time } from './text.ts'
 
 export const approve: Command = {
-  synopsis: 'AGENT P-n [--reason TEXT] [--override CHECK=REASON …] [--on-breach propose|rollback]',
+  synopsis: 'P-n [--reason TEXT] [--override CHECK=REASON …] [--on-breach propose|rollback] [--agent A]',
   summary: 'approve a proposal that is ready: prints what it approves, then the receipt',
   notes: [
     'A check that gates and could not be decided is overridden by name, each with a reason; the revision then starts in probation.',
+    'To approve some of its hunks only: exodesk part. To change it first: exodesk edit.',
     '--on-breach says what follows where it goes beyond a limit in probation (default propose).',
   ],
   async run(args) {
@@ -32,7 +35,7 @@ export const approve: Command = {
 }
 
 export const reject: Command = {
-  synopsis: `AGENT P-n --reason TEXT [--category ${rejectCategories.join('|')}]`,
+  synopsis: `P-n --reason TEXT [--category ${rejectCategories.join('|')}] [--agent A]`,
   summary: 'reject a proposal; the agent is told the reason',
   async run(args) {
     const { values, ...given } = verdictArguments(args, { category: { type: 'string' } })
@@ -45,7 +48,7 @@ export const reject: Command = {
 }
 
 export const returnCommand: Command = {
-  synopsis: 'AGENT P-n --reason TEXT [--comment PATH:LINE=TEXT …]',
+  synopsis: 'P-n --reason TEXT [--comment PATH:LINE=TEXT …] [--agent A]',
   summary: 'send a proposal back to the agent to be revised, with comments on its lines',
   notes: ['--comment is on a line of what is proposed; PATH:-LINE=TEXT on one of the revision before.'],
   async run(args) {
@@ -57,7 +60,7 @@ export const returnCommand: Command = {
 }
 
 export const defer: Command = {
-  synopsis: 'AGENT P-n [--reason TEXT] [--until ISO-TIME]',
+  synopsis: 'P-n [--reason TEXT] [--until ISO-TIME] [--agent A]',
   summary: 'put a proposal off: it stays ready, and its time stands still until then',
   async run(args) {
     const { values, ...given } = verdictArguments(args, { until: { type: 'string' } })
@@ -71,22 +74,22 @@ export const defer: Command = {
 }
 
 interface Given {
-  agent: string
+  named: string | undefined
   proposal: string
   reason: string | undefined
   dataDir: string
   json: boolean
 }
-type Options = Parameters<typeof parseCommand>[1]
+type Options = Parameters<typeof parseAgentCommand>[1]
 
 function verdictArguments(
   args: string[],
   options: Options,
 ): Given & { values: { readonly [option: string]: unknown } } {
   const all = { reason: { type: 'string' as const }, ...options }
-  const { values, positionals, dataDir, json } = parseCommand(args, all, ['AGENT', 'P-n'])
-  const [agent, proposal] = positionals as [string, string]
-  return { agent, proposal, reason: values.reason as string | undefined, dataDir, json, values }
+  const { values, positionals, named, dataDir, json } = parseAgentCommand(args, all, ['P-n'])
+  const [proposal] = positionals as [string]
+  return { named, proposal, reason: values.reason as string | undefined, dataDir, json, values }
 }
 
 function requireReason(reason: string | undefined, why: string): string {
@@ -108,23 +111,26 @@ function commentOf(text: string): Comment {
   return { path, side: side === '-' ? 'before' : 'after', line: Number(line), text: said }
 }
 
-type View = Pick<Given, 'agent' | 'proposal'> &
-  Pick<Awaited<ReturnType<Desk['proposals']['view']>>, 'nonce' | 'binding'>
+type View = { agent: string; proposal: string } & Pick<
+  Awaited<ReturnType<Desk['proposals']['view']>>,
+  'nonce' | 'binding'
+>
 type Receipt = { seq: number; state: string; before: string; after: string }
 
-/** Prints what the verdict is about, gives it, and prints the receipt. */
+/** Gives the verdict, and prints what it was about and the receipt. One that is refused prints why, and nothing else. */
 function decide(
-  { agent, proposal, dataDir, json }: Given,
+  { named, proposal, dataDir, json }: Given,
   give: (desk: Desk, view: View) => Promise<Receipt>,
 ): Promise<ExitCode> {
   return withDesk(dataDir, async ({ desk }) => {
+    const agent = await agentOf(desk, named)
     // What is printed is what the nonce binds to: a change in between makes the verdict fail.
     const { nonce, binding } = await desk.proposals.view({ agent, proposal })
     const detail = await desk.proposals.get({ agent, proposal })
     if (detail.revision !== binding.revision)
       throw new Ended(exitCode.doesNotHold, `${proposal} changed while it was read: look at it again`)
-    if (!json) for (const line of detailLines(detail)) say(line)
     const receipt = await give(desk, { agent, proposal, nonce, binding })
+    if (!json) for (const line of detailLines(detail)) say(line)
     const after = await settled(desk, agent, proposal)
     const active = after.active.revision
     if (json) sayJson({ agent, proposal, ...receipt, state: after.state, after: active })

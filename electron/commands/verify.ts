@@ -1,6 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { findRunningHost } from '../host-client.ts'
 import { hostResources, version } from '../resources.ts'
+import { agentOf, parseAgentCommand } from './agent.ts'
 import { BadArguments, type Command, Ended, exitCode, parseCommand, wholeNumber } from './command.ts'
 import { openDesk } from './desk.ts'
 import { inert, note, say, sayJson } from './text.ts'
@@ -102,23 +103,21 @@ export const archive: Command = {
 }
 
 export const fork: Command = {
-  synopsis: 'AGENT --at SEQ --as NAME',
-  summary: 'a new agent that remembers what AGENT did up to event SEQ, with the revision that was active then',
-  notes: ['SEQ is an event of AGENT ("exodesk history --agent AGENT"). AGENT itself stays as it is.'],
+  synopsis: '--at SEQ --as NAME [--agent A]',
+  summary: 'a new agent that remembers what another did up to event SEQ, with the revision that was active then',
+  notes: ['SEQ is an event of the agent ("exodesk history --agent A"), which itself stays as it is.'],
   async run(args) {
     const options = { at: { type: 'string' }, as: { type: 'string' } } as const
-    const { values, positionals, dataDir, json } = parseCommand(args, options, ['AGENT'])
+    const { values, named, dataDir, json } = parseAgentCommand(args, options)
     const { at, as } = values as { at?: string; as?: string }
     if (at === undefined || as === undefined) throw new BadArguments('--at SEQ and --as NAME are both needed')
     const seq = wholeNumber('--at', at, 1)
     const open = await openDesk(dataDir, { proceed: false })
     try {
-      const done = await open.desk.agents.fork({ agent: positionals[0] ?? '', seq, name: as })
+      const agent = await agentOf(open.desk, named)
+      const done = await open.desk.agents.fork({ agent, seq, name: as })
       if (json) sayJson(done)
-      else
-        say(
-          `${done.agent} stands on ${positionals[0]} up to event ${seq}, with revision ${done.revision.slice(0, 12)}.`,
-        )
+      else say(`${done.agent} stands on ${agent} up to event ${seq}, with revision ${done.revision.slice(0, 12)}.`)
       return exitCode.done
     } finally {
       await open.close()

@@ -94,7 +94,7 @@ describe('a breach in probation', () => {
         severity: 'warning',
         task: null,
         text: expect.stringContaining('r2 of apprentice has regressed: a step costs $0.00400 (median), where $0.00300'),
-        fix: expect.stringContaining('exodesk rollback apprentice r1'),
+        fix: expect.stringContaining('exodesk rollback r1 --agent apprentice'),
       },
     ])
     notices.clear('revision.regressed.apprentice')

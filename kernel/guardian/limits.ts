@@ -147,7 +147,7 @@ export function createLimits(core: Core, activation: Activation) {
         fix:
           to === undefined
             ? 'Look at it under Revisions'
-            : `Review the rollback under Revisions (exodesk rollback ${agent} r${to}), or keep r${active.activation}`,
+            : `Review the rollback under Revisions (exodesk rollback r${to} --agent ${agent}), or keep r${active.activation}`,
       })
     },
 

@@ -208,6 +208,7 @@ export function createRouter(parts: OperatorParts) {
           byTool,
           cacheBreaks: perTask === null ? [] : await history.cacheBreaks(perTask, 100),
           repeatedCalls: perTask === null ? [] : await history.repeatedCalls(perTask, 50),
+          trials: await trials.totals(input),
           simulated: own.some((task) => task.simulated),
         }
       }),

@@ -68,19 +68,35 @@ export function createForks({ parts, records, inTurn, runOf }: ForksParts): Task
     return place
   }
 
-  /** While none of it runs: its folders stand still. */
-  async function keepAtRest(record: TaskRecord, place: TaskPlace): Promise<Kept> {
-    const { agent, task, created, finished } = record
-    if (created.sandbox === 'docker')
+  /** Before anything is set aside. @throws KernelError where no copy can be made of it. */
+  async function requireCopyable({ task, created, finished }: TaskRecord): Promise<void> {
+    const another = 'run another task first'
+    const [endpoint] = created.endpoints ?? []
+    if (endpoint !== undefined)
       throw new KernelError(
         'conflict',
-        `${task} ${finished === null ? 'is not running here: resume it first' : 'is over and its container is gone: run another task first'}`,
+        `${task} uses ${endpoint.name} at ${endpoint.address}, which no copy can be made of: it cannot be tried apart`,
       )
-    if (place.mounts.root === undefined || !existsSync(place.mounts.root))
-      throw new KernelError('conflict', `the sandbox of ${task} is gone: run another task first`)
+    if (created.sandbox === 'docker' && finished !== null)
+      throw new KernelError('conflict', `${task} is over and its container is gone: ${another}`)
+    if (created.sandbox !== 'docker' && !existsSync(taskFolders(boxesDir, task).root))
+      throw new KernelError('conflict', `the sandbox of ${task} is gone: ${another}`)
+    requireBox(await parts.reports(), created.sandbox)
+  }
+
+  /** While none of it runs: its folders stand still, and its container is taken up for the moment of it. */
+  async function keepAtRest(record: TaskRecord, place: TaskPlace): Promise<Kept> {
+    const { agent, task, created } = record
+    await requireCopyable(record)
     const [last] = (await history.read({ agent }, { order: 'desc', limit: 1 })).events
     const { lastStep, lastTurn } = await meterState(history, agent, task)
-    await provider.snapshot(place, keptName)
+    const isContainer = created.sandbox === 'docker'
+    if (isContainer) await provider.open(place)
+    try {
+      await provider.snapshot(place, keptName)
+    } finally {
+      if (isContainer) await provider.killAll(place.label)
+    }
     return { upTo: last?.seq ?? 0, world: null, lastTurn, lastStep }
   }
 
@@ -104,18 +120,13 @@ export function createForks({ parts, records, inTurn, runOf }: ForksParts): Task
   }
 
   return {
-    subject(agent) {
+    async subject(agent) {
       const own = records.all().filter((record) => record.agent === agent && record.isStarted)
       const record = own.find(({ finished }) => finished === null) ?? own.at(-1)
       if (record === undefined)
         throw new KernelError('conflict', `agent ${agent} has no task that a trial could go on from: run one first`)
-      const [endpoint] = record.created.endpoints ?? []
-      if (endpoint !== undefined)
-        throw new KernelError(
-          'conflict',
-          `${record.task} uses ${endpoint.name} at ${endpoint.address}, which no copy can be made of: it cannot be tried apart`,
-        )
-      return { task: record.task, model: record.created.model }
+      await requireCopyable(record)
+      return { task: record.task, model: record.created.model, seed: record.created.seed }
     },
 
     async keep(task, signal) {

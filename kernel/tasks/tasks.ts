@@ -35,8 +35,11 @@ export interface ForkEnd {
 
 /** Copies of tasks that go on apart, for trials. Nothing of a copy reaches the task that it is of. */
 export interface TaskForks {
-  /** The agent's running task, else its last. @throws KernelError `conflict` where it has none, or none that can be copied. */
-  subject(agent: string): { task: string; model: ModelChoice }
+  /**
+   * The agent's running task, else its last. @throws KernelError `conflict` where it has none, or none that can be copied:
+   * says why; `unavailable` where its kind of box cannot be had.
+   */
+  subject(agent: string): Promise<{ task: string; model: ModelChoice; seed: number }>
   /**
    * At the next safe point, which the task is held at only while its state is read. @throws KernelError `conflict`
    * (no copy can be made: says why), `cancelled`, `unavailable`.

@@ -4,9 +4,9 @@ import type { Guardian } from '../guardian/guardian.ts'
 import type { History } from '../history/history.ts'
 import type { Gateway } from '../models/models.ts'
 import type { KeptTask, Tasks } from '../tasks/tasks.ts'
-import { draft, type EventData, type EventDraft, type EventKind } from '../wire/events.ts'
+import { draft, type EventData, type EventDraft, type EventKind, type ModelChoice } from '../wire/events.ts'
 import { type TrialArm, type TrialObservation, type TrialPlan, type TrialResult, trialArms } from '../wire/trials.ts'
-import { armRow, figuresOf, trialRow } from './figures.ts'
+import { armRow, figuresOf, trialRow, trialTotals } from './figures.ts'
 import { type TrialRecord, TrialRecords } from './record.ts'
 import type { Trials } from './trials.ts'
 
@@ -15,6 +15,8 @@ export interface TrialParts {
   guardian: Pick<Guardian, 'trial' | 'active'>
   tasks: Pick<Tasks, 'forks'>
   gateway: Pick<Gateway, 'hold' | 'release' | 'requirePrice'>
+  /** Where a model answers now, and what it costs. */
+  resolve(choice: ModelChoice, seed: number): Promise<ModelChoice>
   /** How long a trial waits for a safe point of the task, ms. Default 10 minutes. */
   safePointMs?: number
 }
@@ -73,8 +75,8 @@ export async function createTrials(parts: TrialParts): Promise<Trials> {
     const other = records.all().find(({ plan, result }) => result === null && plan.agent === agent)
     if (other !== undefined)
       throw new KernelError('conflict', `${other.trial} of ${other.plan.proposal} is running: wait for it, or stop it`)
-    const { task, model } = forks.subject(agent)
-    await gateway.requirePrice(agent, model, capNanoUsd)
+    const { task, model, seed } = await forks.subject(agent)
+    await gateway.requirePrice(agent, await parts.resolve(model, seed), capNanoUsd)
     const { trial, names } = await freeNames()
     await gateway.hold(trial, agent, { nanoUsd: capNanoUsd, tokens: capTokens })
     try {
@@ -203,6 +205,15 @@ export async function createTrials(parts: TrialParts): Promise<Trials> {
       one.stop.abort()
       if (one.task !== null) await forks.stop(one.task)
       return { seq: history.head()?.seq ?? 0 }
+    },
+    running: () => running.size,
+    async totals({ agent, task }) {
+      const wanted = records
+        .all()
+        .filter(
+          ({ plan }) => (agent === undefined || plan.agent === agent) && (task === undefined || plan.task === task),
+        )
+      return trialTotals(await Promise.all(wanted.map((record) => row(record))))
     },
     async recover() {
       const left = records.all().filter(({ result }) => result === null)

@@ -1,5 +1,5 @@
 import type { History } from '../history/history.ts'
-import type { TrialRow } from '../wire/operator-trials.ts'
+import type { TrialRow, TrialTotals } from '../wire/operator-trials.ts'
 import type { ArmEnd, TrialArm } from '../wire/trials.ts'
 import type { TrialRecord } from './record.ts'
 
@@ -51,8 +51,7 @@ export async function armRow(
 ): Promise<ArmRow> {
   const found = arms[arm]
   const revision = plan.revisions[arm]
-  if (found === undefined)
-    return { arm, agent: null, task: null, revision, state: 'waiting', outcome: null, reason: null, ...none }
+  if (found === undefined) return { arm, agent: null, task: null, revision, state: 'waiting', ...unended, ...none }
   const { agent, task, end } = found
   const isRunning = task === current
   const {
@@ -65,15 +64,52 @@ export async function armRow(
     ...(isRunning ? await figuresOf(history, task) : none),
   }
   const state = end !== null ? 'finished' : isRunning ? 'running' : 'waiting'
-  return { arm, agent, task, revision, state, outcome, reason: end?.reason ?? null, ...figures }
+  return {
+    arm,
+    agent,
+    task,
+    revision,
+    state,
+    outcome,
+    ended: endedAs(end, plan.maxSteps),
+    reason: end?.reason ?? null,
+    ...figures,
+  }
+}
+
+const unended = { outcome: null, ended: null, reason: null }
+
+const outcomes: Readonly<Record<string, string>> = {
+  completed: 'goal reached',
+  claimed: 'says that it is done',
+  failed: 'failed',
+  stopped: 'stopped',
+}
+
+/** A task calls every limit a budget: here the steps are what was to be done, and the caps what was not. */
+function endedAs(end: ArmEnd | null, maxSteps: number): string | null {
+  if (end === null) return null
+  if (end.outcome !== 'budget') return outcomes[end.outcome] ?? end.outcome
+  return end.steps >= maxSteps ? 'all steps done' : `cut short: ${end.reason}`
+}
+
+export function trialTotals(rows: readonly TrialRow[]): TrialTotals {
+  const arms = rows.flatMap((row) => row.arms)
+  const spent = arms.map(({ costNanoUsd }) => costNanoUsd)
+  return {
+    trials: rows.length,
+    steps: arms.reduce((sum, arm) => sum + arm.steps, 0),
+    tokens: arms.reduce((sum, { tokens: of }) => sum + of.uncached + of.cacheRead + of.cacheWrite + of.output, 0),
+    costNanoUsd: spent.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0),
+  }
 }
 
 export function trialRow({ trial, plan, plannedAt, result, closedAt, arms }: TrialRecord, rows: ArmRow[]): TrialRow {
   const costs = rows.map(({ costNanoUsd }) => costNanoUsd)
-  const { agent, proposal, capNanoUsd, capTokens, maxSteps, simulated } = plan
+  const { agent, proposal, task, capNanoUsd, capTokens, maxSteps, simulated } = plan
   const hasBegun = rows.some(({ state }) => state !== 'waiting')
   return {
-    ...{ trial, agent, proposal, capNanoUsd, capTokens, maxSteps, simulated },
+    ...{ trial, agent, proposal, task, capNanoUsd, capTokens, maxSteps, simulated },
     state: result?.state ?? (hasBegun ? 'running' : 'starting'),
     reason: result?.reason ?? null,
     startedAt: plannedAt,

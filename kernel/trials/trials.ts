@@ -1,5 +1,5 @@
 import type { TrialInput } from '../guardian/guardian.ts'
-import type { TrialRow } from '../wire/operator-trials.ts'
+import type { TrialRow, TrialTotals } from '../wire/operator-trials.ts'
 
 /** Of both arms together; at least one of the caps. */
 export interface TrialRequest extends TrialInput {
@@ -22,6 +22,10 @@ export interface Trials {
    */
   start(request: TrialRequest): Promise<{ trial: string; seq: number }>
   stop(trial: string): Promise<{ seq: number }>
+  /** How many run now. */
+  running(): number
+  /** Of the trials on copies of one task, or of one agent's, or of all. */
+  totals(scope: { agent?: string; task?: string }): Promise<TrialTotals>
   /** At start, after tasks and guardian: closes those that a kill has cut. How many. */
   recover(): Promise<number>
   /** Resolves once no trial runs. */

@@ -14,6 +14,8 @@ const armSchema = z.object({
   revision: sha256,
   state: z.enum(['waiting', 'running', 'finished']),
   outcome: z.string().nullable(),
+  /** How it ended, in a few words; null: it has not. */
+  ended: z.string().nullable(),
   /** Why it ended so, in plain words. */
   reason: z.string().nullable(),
   ...armFigures,
@@ -22,6 +24,8 @@ export const trialSchema = z.object({
   trial: z.string(),
   agent: agentName,
   proposal: proposalId,
+  /** Of which both arms run a copy. */
+  task: taskId,
   state: z.enum(['starting', 'running', 'finished', 'failed', 'stopped']),
   reason: z.string().nullable(),
   startedAt: z.number(),
@@ -37,6 +41,16 @@ export const trialSchema = z.object({
   simulated: z.boolean(),
 })
 export type TrialRow = z.infer<typeof trialSchema>
+
+/** Of several trials together. They count in the budgets of agent and day, and in no task's. */
+export const trialTotalsSchema = z.object({
+  trials: count,
+  steps: count,
+  tokens: count,
+  /** null: the price of at least one call is unknown. */
+  costNanoUsd: count.nullable(),
+})
+export type TrialTotals = z.infer<typeof trialTotalsSchema>
 
 export const trialsContract = {
   list: oc

@@ -30,7 +30,7 @@ import {
 import { snapshotsContract } from './operator-snapshots.ts'
 import { resumeAllContract, settingsContract } from './operator-settings.ts'
 import { artifactsContract, toolsContract } from './operator-tools.ts'
-import { trialsContract } from './operator-trials.ts'
+import { trialsContract, trialTotalsSchema } from './operator-trials.ts'
 
 /**
  * The operator contract: everything a person or a script can see and do. One router serves it over a MessagePort (desktop),
@@ -310,7 +310,10 @@ export const hostStatusSchema = z.object({
   notices: z.array(noticeSchema),
   recovered: z.object({ at: z.number(), summary: z.string() }).nullable(),
   verified: z.object({ ok: z.boolean(), events: count, at: z.number(), problem: z.string().nullable() }).nullable(),
+  /** Tasks; an arm of a trial is none. */
   running: count,
+  trials: count,
+  /** Without those that are put off. */
   decisions: count,
   todayNanoUsd: count.nullable(),
   todaySimulated: z.boolean(),
@@ -414,6 +417,8 @@ export const operatorContract = {
           }),
         ),
         repeatedCalls: z.array(z.object({ name: z.string(), arguments: z.string(), count })),
+        /** Of a task or an agent: beside the figures above. Of all: part of them. */
+        trials: trialTotalsSchema,
         simulated: z.boolean(),
       }),
     ),

@@ -57,6 +57,7 @@ export function fakeHost(world: FakeWorld) {
           : null,
         verified: { ok: true, events: world.events.length, at: Date.now() - 30_000, problem: null },
         running: !world.isEmpty && world.state === 'running' ? 1 : 0,
+        trials: 0,
         decisions: world.proposals.filter((p) => p.state === 'ready').length,
         trials: 0,
         todayNanoUsd: taskOf().totals.costNanoUsd,

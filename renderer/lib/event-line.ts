@@ -370,7 +370,7 @@ const lines: Record<EventKind, (data: Data) => Line> = {
     group: 'host',
   }),
   'trial.planned': (d) => ({ word: 'trial planned', text: str(d.trial), group: 'task' }),
-  'trial.observed': (d) => ({ word: 'trial observed', text: `${str(d.trial)} ${str(d.arm)}`, group: 'task' }),
+  'trial.observed': (d) => ({ word: 'trial observed', text: `${str(d.trial)} ${d.arm === 'before' ? 'active' : 'candidate'}`, group: 'task' }),
   'trial.closed': (d) => ({ word: 'trial closed', text: str(d.trial), group: 'task' }),
 }
 

@@ -60,6 +60,7 @@ describe('invalidation', () => {
     expect(topicsOfKind('turn.ended')).toContain('tools')
     expect(topicsOfKind('artifact.written')).toEqual(['artifacts'])
     expect(topicsOfKind('proposal.reviewed')).toContain('reviewer')
+    expect(topicsOfKind('trial.closed')).toEqual(['proposals', 'status'])
     // What is left changes no view: History asks for it by itself, and studies have no screen yet.
     expect(kindNames.filter((kind) => topicsOfKind(kind).length === 0).sort()).toEqual([
       'credential.used',
@@ -67,9 +68,6 @@ describe('invalidation', () => {
       'model.attempted',
       'model.reserved',
       'note.added',
-      'trial.closed',
-      'trial.observed',
-      'trial.planned',
     ])
   })
 })

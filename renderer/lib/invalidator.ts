@@ -19,6 +19,7 @@ const topicsOf: readonly (readonly [RegExp, readonly string[]])[] = [
   ],
   [/^(proposal|revision)\./, ['proposals', 'revisions', 'agents', 'tasks', 'series', 'status', 'tools']],
   [/^agent\./, ['agents', 'revisions', 'proposals', 'tools', 'artifacts']],
+  [/^trial\./, ['proposals', 'status']],
   [/^executor\./, ['tasks', 'revisions', 'status', 'tools']],
   [/^credential\.(sealed|removed)/, ['credentials', 'status', 'tasks']],
   [/^(kernel|host|setting|price|rule|profile|payload|notice|backup|blobs)\./, ['status', 'tasks']],

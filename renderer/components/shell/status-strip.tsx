@@ -26,6 +26,11 @@ export function StatusStrip() {
         <>
           <ActiveRevision agents={agents ?? []} />
           <a href={hrefOf({ screen: 'home' })}>{status.running} running</a>
+          {status.trials > 0 && (
+            <a href={hrefOf({ screen: 'review', agent: null, proposal: null })}>
+              {status.trials} {status.trials === 1 ? 'trial' : 'trials'}
+            </a>
+          )}
           <a
             href={hrefOf({ screen: 'review', agent: null, proposal: null })}
             className={status.decisions > 0 ? 'tone-wait' : undefined}

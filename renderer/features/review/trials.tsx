@@ -12,8 +12,12 @@ function useTrials({ agent, proposal }: Pick<ProposalDetail, 'agent' | 'proposal
   return useQuery({
     queryKey: ['proposals', 'trials', agent, proposal],
     queryFn: () => desk.trials.list({ agent, proposal }),
+    // Events tell when an arm begins and ends; in between its figures move.
+    refetchInterval: ({ state }) => (state.data?.some(isRunning) ? 2_000 : false),
   })
 }
+
+const isRunning = ({ state }: TrialRow) => state === 'running' || state === 'starting'
 
 /** Old and new beside each other, from one fork each. One run shows that it works, and no more. */
 export function Trials({ detail }: { detail: ProposalDetail }) {
@@ -24,7 +28,7 @@ export function Trials({ detail }: { detail: ProposalDetail }) {
 function Trial({ trial }: { trial: TrialRow }) {
   const desk = useDesk()
   const stop = useMutation({ mutationFn: () => desk.trials.stop({ trial: trial.trial }) })
-  const isRunning = trial.state === 'running' || trial.state === 'starting'
+  const isOpen = isRunning(trial)
   const arms = [trial.arms.find((arm) => arm.arm === 'before'), trial.arms.find((arm) => arm.arm === 'after')]
   const row = (name: string, of: (arm: TrialRow['arms'][number]) => string) => (
     <tr key={name}>
@@ -39,9 +43,9 @@ function Trial({ trial }: { trial: TrialRow }) {
   return (
     <div className="trial" data-testid="trial">
       <div className="check-line">
-        <strong>trial {trial.trial}</strong> <span className={isRunning ? 'tone-run' : 'muted'}>{trial.state}</span>
+        <strong>trial {trial.trial}</strong> <span className={isOpen ? 'tone-run' : 'muted'}>{trial.state}</span>
         <Simulated isSimulated={trial.simulated} />
-        {isRunning && (
+        {isOpen && (
           <button type="button" className="button small" disabled={stop.isPending} onClick={() => stop.mutate()}>
             Stop the trial
           </button>
@@ -55,17 +59,19 @@ function Trial({ trial }: { trial: TrialRow }) {
       <table className="table replay-table">
         <caption className="muted">
           n=1 of each: it shows that it runs, not that it is better · forked at event {trial.forkedAt} · spent{' '}
-          {money(trial.spentNanoUsd)} of {money(trial.capNanoUsd)}
+          {money(trial.spentNanoUsd)}
+          {trial.capNanoUsd !== null && ` of ${money(trial.capNanoUsd)}`}
+          {trial.capTokens !== null && ` · at most ${whole(trial.capTokens)} tokens`}
         </caption>
         <thead>
           <tr>
             <th />
-            <th className="figure">before</th>
-            <th className="figure">after</th>
+            <th className="figure">active</th>
+            <th className="figure">candidate</th>
           </tr>
         </thead>
         <tbody>
-          {row('state', (arm) => arm.outcome ?? arm.state)}
+          {row('ended', (arm) => arm.ended ?? arm.state)}
           {row('steps', (arm) => whole(arm.steps))}
           {row('failed calls', (arm) => whole(arm.failedCalls))}
           {row('gained', (arm) => signed(arm.progressDelta))}
