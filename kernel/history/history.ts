@@ -1,5 +1,6 @@
 import type { Imported } from '../store/imported.ts'
 import type { StoreFault } from '../store/store.ts'
+import type { Facets } from '../store/search/facets.ts'
 import type { Actor, Event, EventDraft, EventKind, Progress, requestItemKinds, TokenUsage } from '../wire/events.ts'
 
 /** Which events a reader may see: one agent's (or, for the operator, all), up to and including `asOf`. */
@@ -24,6 +25,20 @@ export interface ReadOptions {
 export interface Page {
   events: Event[]
   /** Pass as `after` (asc) or `before` (desc); null at the end. */
+/** Beside what `read` takes: who acted, what failed, what a model call cost. */
+export interface FindOptions extends Omit<ReadOptions, 'order' | 'revision'> {
+  step?: number
+  actor?: Actor
+  failed?: boolean
+  /** Of model calls, nano-dollars, inclusive. */
+  minCost?: number
+  maxCost?: number
+  /** Any of them. */
+  revisions?: readonly string[]
+  /** These alone; at most 5,000. */
+  seqs?: readonly number[]
+}
+
   next: number | null
 }
 
@@ -192,6 +207,10 @@ export interface History {
   ): Promise<StepRow[]>
   /** Steps of an agent that are work on its policy and began in `(after, until]`, epoch ms. */
   policyWork(
+  /** Newest first, by any of its conditions, for which there need be no text. */
+  find(view: View, text: string | null, options?: FindOptions): Promise<Page>
+  /** What `find` finds, counted by what it is of; at most the newest 10,000. */
+  facets(view: View, text: string | null, options?: FindOptions): Promise<Facets>
     agent: string,
     time: { after: number; until: number },
   ): Promise<{ steps: number; costNanoUsd: number | null }>
@@ -223,8 +242,10 @@ export interface History {
   artifactVersions(agent: string, name: string): Promise<ArtifactVersion[]>
   /** Every version of one artifact (or, without a name, of all) in the agent's lineage, with who wrote it. */
   artifactWrites(agent: string, name?: string): Promise<ArtifactWrite[]>
-  /** The latest version of each artifact whose name starts with `prefix`, by name. */
-  artifactNames(agent: string, prefix: string): Promise<ArtifactVersion[]>
+  /** The latest version of each artifact whose name starts with `prefix`, by name; as of an event, where one is given. */
+  artifactNames(agent: string, prefix: string, asOf?: number): Promise<ArtifactVersion[]>
+  /** Revisions that an agent (or, for null, any) has run, by activation or by the start of their hash; at most 50. */
+  revisionsNamed(by: { activation: number } | { prefix: string }, agent: string | null): Promise<string[]>
 
   /**
    * Checks the signed head kept outside the database and, `full` (the default), every link, payload, blob and request,

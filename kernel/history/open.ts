@@ -102,13 +102,17 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
       const { rows, next } = await store.query('read', view, readOptions)
       return { events: rows.map(eventOf), next }
     },
-    async search(view, text, searchOptions = {}) {
-      if (text === '' || text.length > maxSearch) {
-        throw new KernelError('invalid', `search for 1 to ${maxSearch} characters`)
-      }
-      const { rows, next } = await store.query('search', view, text, searchOptions)
+    async search(view, text, { revision, ...rest } = {}) {
+      const revisions = revision === undefined ? {} : { revisions: [revision] }
+      const { rows, next } = await store.query('search', view, searchText(text), { ...rest, ...revisions })
       return { events: rows.map(eventOf), next }
     },
+    async find(view, text, findOptions = {}) {
+      const { rows, next } = await store.query('find', view, text === null ? null : searchText(text), findOptions)
+      return { events: rows.map(eventOf), next }
+    },
+    facets: async (view, text, findOptions = {}) =>
+      store.query('facets', view, text === null ? null : searchText(text), findOptions),
     follow: (view, followOptions) => follow(history, view, followOptions),
     onCommit(listener) {
       const own = (events: readonly Event[]) => listener(events)
@@ -171,7 +175,8 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
     artifactVersions: (agent, name) => store.query('artifactVersions', agent, name),
     artifactWrites: (agent, name = undefined) =>
       store.query('artifactWrites', agent, name ?? null) as Promise<ArtifactWrite[]>,
-    artifactNames: (agent, prefix) => store.query('artifactNames', agent, prefix),
+    artifactNames: (agent, prefix, asOf) => store.query('artifactNames', agent, prefix, asOf),
+    revisionsNamed: (by, agent) => store.query('revisionsNamed', by, agent),
     async verify({ full = true, threads } = {}) {
       if (!full) return store.query('verifyRecent')
       const report = await store.verify(threads)
@@ -192,6 +197,12 @@ export async function openHistory(options: HistoryOptions): Promise<History> {
     close: () => store.close(),
   }
   return history
+}
+
+function searchText(text: string): string {
+  if (text === '' || text.length > maxSearch)
+    throw new KernelError('invalid', `search for 1 to ${maxSearch} characters`)
+  return text
 }
 
 /** One listener's failure is not the others'; nor that of the caller, whose events are on disk. */

@@ -22,6 +22,7 @@ import { agentRows } from './agents.ts'
 import type { createArtifactDesk } from './artifacts.ts'
 import type { createBudgetDesk } from './budgets.ts'
 import type { createCredentials } from './credentials.ts'
+import { createEventDesk } from './events.ts'
 import type { createHistoryDesk } from './history.ts'
 import { createReviewDesk } from './review.ts'
 import { createPausing } from './pausing.ts'
@@ -93,6 +94,7 @@ export function createRouter(parts: OperatorParts) {
   const review = createReviewDesk(guardian, typed)
 
   async function activationPoints(task: string): Promise<ActivationPoint[]> {
+  const events = createEventDesk({ history, typed })
   const pausing = createPausing(tasks)
     return (await history.activations(task)).map(
       ({ agent: _agent, task: _task, progressFrom, progressTo, ...row }) => ({
@@ -240,6 +242,15 @@ export function createRouter(parts: OperatorParts) {
       }),
       blob: os.events.blob.handler(async ({ input }) => {
         const bytes = await history.getBlob(input.hash)
+      find: os.events.find.handler(async ({ input }) => {
+        const page = await events.find(input)
+        return { events: page.events.map(row), next: page.next }
+      }),
+      facets: os.events.facets.handler(({ input }) => events.facets(input.query)),
+      past: os.events.past.handler(({ input }) => events.past(input.seq)),
+      marks: os.events.marks.handler(() => events.marks()),
+      note: os.events.note.handler(({ input }) => events.note(input.seq, input.text)),
+      label: os.events.label.handler(({ input }) => events.label(input.seq, input.label, input.isSet)),
         const offset = input.offset ?? 0
         const part = bytes.subarray(offset, offset + (input.length ?? 262_144))
         const text = textOf(part, offset + part.length < bytes.length)

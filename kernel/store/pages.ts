@@ -1,6 +1,7 @@
 import { KernelError } from '../errors.ts'
 import { lineage, type Stretch } from './lineage.ts'
 import type { EventRow } from './messages.ts'
+import { hasFailed } from './search/words.ts'
 import type { Connection, Statement } from './sqlite.ts'
 
 export interface PageView {
@@ -20,6 +21,23 @@ export interface PageOptions {
   order?: 'asc' | 'desc'
 }
 
+/** What no index of the log has: looked for in the index of words, and in each row where that does not reach. */
+export interface FindOptions extends Omit<PageOptions, 'order' | 'revision'> {
+  step?: number
+  actor?: string
+  /** Events that say that something went wrong. */
+  failed?: boolean
+  /** Of model calls, nano-dollars, inclusive. */
+  minCost?: number
+  maxCost?: number
+  /** Any of them. */
+  revisions?: readonly string[]
+  /** These events alone. */
+  seqs?: readonly number[]
+}
+
+const mostSeqs = 5_000
+
 export interface PageRows {
   rows: EventRow[]
   next: number | null
@@ -38,6 +56,9 @@ export const eventColumns =
 
 /** Reads by seq within an index range: as fast at any depth. */
 export function createPages(db: Connection) {
+  db.function('has_failed', { deterministic: true }, (kind, data) =>
+    hasFailed(String(kind), typeof data === 'string' ? data : null) ? 1 : 0,
+  )
   const statements = new Map<string, Statement>()
   function prepare(sql: string): Statement {
     const known = statements.get(sql)
@@ -48,7 +69,7 @@ export function createPages(db: Connection) {
     return made
   }
 
-  function page(view: PageView, options: PageOptions, match?: { sql: string; value: string }): PageRows {
+  function page(view: PageView, options: PageOptions & FindOptions, match?: { sql: string; value: string }): PageRows {
     const limit = options.limit ?? defaultLimit
     if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit) {
       throw new KernelError('invalid', `limit must be 1 to ${maxLimit}, not ${limit}`)
@@ -80,7 +101,7 @@ export function createPages(db: Connection) {
 
 function select(
   stretch: { agent: string | null; upTo: number },
-  options: PageOptions,
+  options: PageOptions & FindOptions,
   order: 'asc' | 'desc',
   limit: number,
   match?: { sql: string; value: string },
@@ -97,6 +118,20 @@ function select(
   add('turn', options.turn)
   add('revision', options.revision)
   add('tool', options.tool)
+  add('step', options.step)
+  add('actor', options.actor)
+  const oneOf = (column: string, list: readonly (string | number)[] | undefined) => {
+    if (list === undefined) return
+    conditions.push(`${column} IN (SELECT value FROM json_each(?))`)
+    values.push(JSON.stringify(list.slice(0, mostSeqs)))
+  }
+  oneOf('revision', options.revisions)
+  oneOf('seq', options.seqs)
+  if (options.failed === true) conditions.push('has_failed(kind, data)')
+  if (options.minCost !== undefined || options.maxCost !== undefined) {
+    conditions.push("kind = 'model.called'", 'cost_nano_usd >= ?', 'cost_nano_usd <= ?')
+    values.push(options.minCost ?? 0, options.maxCost ?? Number.MAX_SAFE_INTEGER)
+  }
   if (match !== undefined) {
     conditions.push(match.sql)
     values.push(match.value)
@@ -120,7 +155,9 @@ function select(
 }
 
 /** Named, because without statistics the planner may take the wider of two. */
-function indexFor(hasAgent: boolean, options: PageOptions, byRange: boolean): string {
+function indexFor(hasAgent: boolean, options: PageOptions & FindOptions, byRange: boolean): string {
+  // A few rows, each by its number.
+  if (options.seqs !== undefined) return ' NOT INDEXED'
   if (options.tool !== undefined) return ` INDEXED BY events_${hasAgent ? 'agent_' : ''}tool`
   if (options.task !== undefined) return ` INDEXED BY events_task${byRange ? '_kind' : ''}`
   if (hasAgent) return ` INDEXED BY events_agent${byRange ? '_kind' : ''}`

@@ -1,9 +1,10 @@
 import { KernelError } from '../errors.ts'
 import { type ArchivedBlob, readArchived } from './archives.ts'
 import { lineage } from './lineage.ts'
-import { createPages, type PageOptions, type PageRows, type PageView } from './pages.ts'
+import { createPages, type FindOptions, type PageOptions, type PageRows, type PageView } from './pages.ts'
 import { itemsOf } from './requests.ts'
 import { createSearch } from './search/search.ts'
+import { facetsOf } from './search/facets.ts'
 import { readSignedHeads } from './signed-head.ts'
 import { plainSums, spendColumns, spendSums } from './spend.ts'
 import type { Connection } from './sqlite.ts'
@@ -72,6 +73,21 @@ export function createQueries(db: Connection, dataDir: string) {
 
     blob(hash: string): Buffer | null {
       const place = archived.get(hash) as Omit<ArchivedBlob, 'hash'> | undefined
+    /** As a search, for which there need be no text. */
+    find: search,
+    facets: (view: PageView, text: string | null, options: FindOptions) => facetsOf(search, view, text, options),
+    /** Revisions that some agent has run, by activation or by the start of their hash. */
+    revisionsNamed(by: { activation: number } | { prefix: string }, agent: string | null): string[] {
+      const [condition, values] =
+        'activation' in by
+          ? ['activation = ?', [by.activation]]
+          : ['substr(revision, 1, length(?)) = ?', [by.prefix, by.prefix]]
+      const [of, ofAgent] = agent === null ? ['', []] : ['AND agent = ?', [agent]]
+      return db
+        .prepare(`SELECT DISTINCT revision FROM activations WHERE ${condition} ${of} LIMIT 50`)
+        .pluck()
+        .all(...values, ...ofAgent) as string[]
+    },
       if (place !== undefined) return readArchived(dataDir, { hash, ...place })
       return (blob.get(hash) as Buffer | undefined) ?? null
     },
@@ -242,9 +258,9 @@ export function createQueries(db: Connection, dataDir: string) {
     },
 
     /** The latest version of each, by name. */
-    artifactNames(agent: string, prefix: string): ArtifactRow[] {
+    artifactNames(agent: string, prefix: string, asOf = forever): ArtifactRow[] {
       const latest = new Map<string, ArtifactRow>()
-      for (const stretch of lineage(db, agent, forever)) {
+      for (const stretch of lineage(db, agent, asOf)) {
         for (const row of names.all(stretch.agent, stretch.upTo, prefix, prefix) as ArtifactRow[])
           latest.set(row.name, row)
       }

@@ -109,8 +109,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     },
     async query(name, ...args) {
       if (isClosed) throw closed()
-      if (name === 'search') scanner ??= start('reader')
-      const thread = await (name === 'search' ? (scanner as Promise<Thread>) : reader)
+      const isScan = name === 'search' || name === 'find' || name === 'facets'
+      if (isScan) scanner ??= start('reader')
+      const thread = await (isScan ? (scanner as Promise<Thread>) : reader)
       return ask(thread, name, ...args)
     },
     async verify(threads = verifyThreads) {

@@ -172,6 +172,9 @@ export const eventSchemas = {
     /** What was taken out, by rule. */
     redacted: z.array(z.strictObject({ rule: text, count })).optional(),
   }),
+  /** The operator's own words about an event, and a label put on it or taken off. Of no agent. */
+  'event.noted': z.strictObject({ about: count, text }),
+  'event.labelled': z.strictObject({ about: count, label: text, isSet: z.boolean() }),
   'payload.tombstoned': z.strictObject({ seq: count, reason: text }),
 
   // agent, task

@@ -14,6 +14,10 @@ const clockTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/)
 
 export const notificationEvents = ['decision', 'failed', 'budget', 'regressed', 'finished'] as const
 
+const savedFilters = z
+  .array(z.strictObject({ name: z.string().trim().min(1).max(60), query: z.string().max(1000) }))
+  .max(100)
+
 export const preferencesSchema = z.strictObject({
   theme: z.enum(['system', 'light', 'dark']).default('system'),
   contrast: z.enum(['system', 'normal', 'more']).default('system'),
@@ -37,6 +41,8 @@ export const preferencesSchema = z.strictObject({
   sound: z.boolean().default(true),
   /** Local time; from after to: over midnight. null: none. */
   quiet: z.strictObject({ from: clockTime, to: clockTime }).nullable().default(null),
+  /** Queries of History that are kept under a name. */
+  filters: savedFilters.default([]),
   /** Where the desk was left, as the address of a screen. */
   place: z.string().max(500).default(''),
 })
@@ -60,6 +66,7 @@ const change = z.strictObject({
   }),
   sound: z.boolean(),
   quiet: preferencesSchema.shape.quiet.removeDefault(),
+  filters: savedFilters,
   place: preferencesSchema.shape.place.removeDefault(),
 })
 export const preferencesChange = change.partial()

@@ -15,6 +15,7 @@ import { agentName, count, done, proposalId, proposalRef, sha256, taskId } from 
 import { budgetsContract } from './operator-budgets.ts'
 import { credentialsContract } from './operator-credentials.ts'
 import { effectsContract, keepContract } from './operator-effects.ts'
+import { eventSchema, eventsExtras } from './operator-events.ts'
 import { exportsContract } from './operator-exports.ts'
 import { forkContract, historyContract } from './operator-history.ts'
 import { pricesContract } from './operator-prices.ts'
@@ -37,21 +38,7 @@ import { trialsContract, trialTotalsSchema } from './operator-trials.ts'
  * a WebSocket (headless) and DATA/host.sock (command line). Reads take nothing for granted; each action is an event.
  */
 
-export const eventSchema = z.object({
-  seq: count,
-  at: z.number(),
-  agent: z.string().nullable(),
-  task: z.string().nullable(),
-  run: z.enum(['task', 'check', 'trial', 'reflection']).nullable(),
-  generation: count.nullable(),
-  turn: count.nullable(),
-  step: count.nullable(),
-  actor: z.enum(['operator', 'executor', 'kernel']),
-  revision: z.string().nullable(),
-  kind: z.enum(eventKinds),
-  data: z.record(z.string(), z.json()),
-})
-export type EventRow = z.infer<typeof eventSchema>
+export type { EventRow } from './operator-events.ts'
 
 export const proposalStates = [
   'checking',
@@ -452,6 +439,7 @@ export const operatorContract = {
       .output(z.object({ text: z.string(), totalBytes: count, binary: z.boolean() })),
   },
   proposals: {
+    ...eventsExtras,
     list: oc
       .input(z.strictObject({ agent: agentName.optional(), waiting: z.boolean().optional() }))
       .output(z.array(proposalSummarySchema)),

@@ -27,7 +27,7 @@ export const fakeExports = {
   write: os.exports.write.handler(({ input }) => ({
     file: input.file ?? '/home/me/.local/share/exodesk/exports/T-1.md',
     sizeBytes: 812_004,
-    hash: hash(`export ${input.format}`),
+    hash: hash(77),
     events: 1412,
     redacted: [
       { rule: 'keys' as const, count: 2 },
@@ -38,7 +38,7 @@ export const fakeExports = {
   import: os.exports.import.handler(({ input }) => ({
     folder: input.folder,
     events: 1412,
-    head: hash('imported'),
+    head: hash(78),
     exportedAt: Date.now() - 86_400_000,
   })),
 }

@@ -4,6 +4,7 @@ import type { EventRow, TaskSummary } from '../../kernel/wire/operator.ts'
 import { os } from './fake-contract.ts'
 import { compareTrees } from './fake-diff.ts'
 import { fakeEffects } from './fake-effects.ts'
+import { fakeEvents } from './fake-events.ts'
 import { fakeExports } from './fake-exports.ts'
 import { hash } from './fake-hash.ts'
 import { fakeReview } from './fake-review.ts'
@@ -199,6 +200,7 @@ export function fakeHost(world: FakeWorld) {
         )
         const page = input.order === 'desc' ? found.slice(-limit).reverse() : found.slice(0, limit)
         return { events: page, next: found.length > limit ? (page.at(-1)?.seq ?? null) : null }
+      ...fakeEvents(world),
       }),
       get: os.events.get.handler(({ input }) => {
         const event = world.events[input.seq - 1]

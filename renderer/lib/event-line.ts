@@ -45,6 +45,11 @@ const lines: Record<EventKind, (data: Data) => Line> = {
   'profile.changed': (d) => ({ word: 'guardian profile', text: str(d.profile), group: 'policy' }),
   'rule.changed': (d) => ({ word: `rule ${str(d.change)}`, text: str(d.rule), group: 'policy' }),
   'export.written': (d) => ({ word: 'export', text: str(d.format), group: 'host' }),
+  'event.noted': (d) => ({ word: 'your note', text: `on event ${str(d.about)}: ${firstLine(str(d.text))}`, icon: '✎' }),
+  'event.labelled': (d) => ({
+    word: d.isSet ? 'labelled' : 'label taken off',
+    text: `event ${str(d.about)}: ${str(d.label)}`,
+  }),
   'payload.tombstoned': (d) => ({
     word: 'payload removed',
     text: `event ${str(d.seq)}: ${str(d.reason)}`,

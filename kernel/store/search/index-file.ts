@@ -6,7 +6,7 @@ import { type Connection, openPlain } from '../sqlite.ts'
 
 /** Events in one table of words: the newest are looked up first, and a payload's removal builds only its table anew. */
 export const partEvents = 250_000
-const format = 1
+const format = 2
 
 export const indexFile = (dataDir: string) => join(dataDir, 'history-search.db')
 export const wordTable = (part: number) => `words_${part}`

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import type { EventRow } from '../messages.ts'
-import { type createPages, eventColumns, type PageOptions, type PageRows, type PageView } from '../pages.ts'
+import { type createPages, eventColumns, type FindOptions, type PageRows, type PageView } from '../pages.ts'
 import { type Connection, openForReading } from '../sqlite.ts'
 import { firstOf, indexFile, partEvents, partOf, wordTable } from './index-file.ts'
-import { expressionOf, matches, placeWord } from './words.ts'
+import { costStep, expressionOf, hasFailed, matches, placeWord } from './words.ts'
 
 const defaultLimit = 100
 /** With more kinds than this, kinds are looked at in what is found. */
@@ -20,7 +20,7 @@ export function createSearch(db: Connection, dataDir: string, { page, stretchesO
   db.function('has_text', { deterministic: true }, (data, folded) =>
     typeof data === 'string' && matches(data, String(folded)) ? 1 : 0,
   )
-  const event = db.prepare(`SELECT ${eventColumns}, tool FROM events WHERE seq = ?`).raw()
+  const event = db.prepare(`SELECT ${eventColumns}, tool, cost_nano_usd FROM events WHERE seq = ?`).raw()
   const lastSeq = db.prepare('SELECT max(seq) FROM events').pluck()
   let index: Connection | null = null
 
@@ -31,12 +31,13 @@ export function createSearch(db: Connection, dataDir: string, { page, stretchesO
     return index
   }
 
-  return (view: PageView, text: string, options: Omit<PageOptions, 'order'>): PageRows => {
-    const folded = text.toLowerCase()
-    const scan = (range: PageOptions) =>
-      page(view, { ...options, ...range, order: 'desc' }, { sql: 'has_text(data, ?)', value: folded })
-    const expression = expressionOf(folded)
-    if (expression === null) return scan({})
+  /** @param text null: whatever the events say. */
+  return (view: PageView, text: string | null, options: FindOptions): PageRows => {
+    const folded = text?.toLowerCase() ?? null
+    const match = folded === null ? undefined : { sql: 'has_text(data, ?)', value: folded }
+    const scan = (range: FindOptions) => page(view, { ...options, ...range, order: 'desc' }, match)
+    const expression = folded === null ? null : expressionOf(folded)
+    if ((expression === null && placeWords(options).length === 0) || options.seqs !== undefined) return scan({})
     let upToOf: (part: number) => number
     let words: Connection
     try {
@@ -58,11 +59,11 @@ export function createSearch(db: Connection, dataDir: string, { page, stretchesO
   function search(
     words: Connection,
     upToOf: (part: number) => number,
-    expression: string,
+    expression: string | null,
     view: PageView,
-    folded: string,
-    options: Omit<PageOptions, 'order'>,
-    scan: (range: PageOptions) => PageRows,
+    folded: string | null,
+    options: FindOptions,
+    scan: (range: FindOptions) => PageRows,
   ): PageRows {
     const limit = options.limit ?? defaultLimit
     const after = options.after ?? 0
@@ -73,7 +74,7 @@ export function createSearch(db: Connection, dataDir: string, { page, stretchesO
     )
     const isWanted = filter(view, folded, options)
     const place = places(view, options)
-    const wanted = [`(${expression})`, ...place].join(' AND ')
+    const wanted = [...(expression === null ? [] : [`(${expression})`]), ...place].join(' AND ')
     const rows: EventRow[] = []
     let size = 0
     for (let part = partOf(Math.max(1, last)); part >= 0 && firstOf(part) + partEvents > after; part -= 1) {
@@ -95,7 +96,7 @@ export function createSearch(db: Connection, dataDir: string, { page, stretchesO
         if (any.get(place.join(' AND ')) === undefined) continue
       }
       for (const seq of found.iterate(wanted, after, upTo) as Iterable<number>) {
-        const row = event.get(seq) as [...EventRow, tool: string | null] | undefined
+        const row = event.get(seq) as FoundRow | undefined
         if (row === undefined || !isWanted(row)) continue
         if (rows.length === limit || size > pageSize) return { rows, next: (rows.at(-1) as EventRow)[0] }
         rows.push(row.slice(0, 14) as unknown as EventRow)
@@ -105,32 +106,68 @@ export function createSearch(db: Connection, dataDir: string, { page, stretchesO
     return { rows, next: null }
   }
 
-  function places(view: PageView, { task, kinds }: Omit<PageOptions, 'order'>): string[] {
-    const any = (of: Parameters<typeof placeWord>[0], names: readonly string[]) =>
-      `(${names.map((name) => `"${placeWord(of, name)}"`).join(' OR ')})`
+  function places(view: PageView, options: FindOptions): string[] {
     const agents = stretchesOf(view).flatMap(({ agent }) => (agent === null ? [] : [agent]))
-    return [
-      agents.length === 0 ? '' : any('agent', agents),
-      task === undefined ? '' : any('task', [task]),
-      kinds === undefined || kinds.length === 0 || kinds.length > kindWords ? '' : any('kind', kinds),
-    ].filter((part) => part !== '')
+    return [...(agents.length === 0 ? [] : [anyOf('agent', agents)]), ...placeWords(options)]
   }
 
-  function filter(view: PageView, folded: string, options: Omit<PageOptions, 'order'>) {
+  function filter(view: PageView, folded: string | null, options: FindOptions) {
     const stretches = stretchesOf(view)
-    const { task, turn, revision, tool, kinds } = options
-    return (row: readonly [...EventRow, tool: string | null]): boolean => {
-      const [seq, , agent, ofTask, , , ofTurn, , , ofRevision, kind, data] = row
+    const { task, turn, step, actor, revisions, tool, kinds, failed, minCost, maxCost } = options
+    return (row: FoundRow): boolean => {
+      const [seq, , agent, ofTask, , , ofTurn, ofStep, ofActor, ofRevision, kind, data] = row
+      const cost = kind === 'model.called' ? row[15] : null
       return (
-        data !== null &&
         (task === undefined || task === ofTask) &&
         (turn === undefined || turn === ofTurn) &&
-        (revision === undefined || revision === ofRevision) &&
+        (step === undefined || step === ofStep) &&
+        (actor === undefined || actor === ofActor) &&
+        (revisions === undefined || (ofRevision !== null && revisions.includes(ofRevision))) &&
         (tool === undefined || tool === row[14]) &&
         (kinds === undefined || kinds.includes(kind)) &&
+        (minCost === undefined || (cost !== null && cost >= minCost)) &&
+        (maxCost === undefined || (cost !== null && cost <= maxCost)) &&
+        (failed !== true || hasFailed(kind, data)) &&
         stretches.some((stretch) => seq <= stretch.upTo && (stretch.agent === null || stretch.agent === agent)) &&
-        matches(data, folded)
+        (folded === null || (data !== null && matches(data, folded)))
       )
     }
   }
 }
+
+/** By the index of words: one expression for each thing that is asked for. */
+function placeWords(options: FindOptions): string[] {
+  const { task, turn, step, actor, revisions, tool, kinds, failed, minCost, maxCost } = options
+  const found: string[] = []
+  if (task !== undefined && turn !== undefined && step !== undefined)
+    found.push(anyOf('step', [`${task}/${turn}/${step}`]))
+  else if (task !== undefined && turn !== undefined) found.push(anyOf('turn', [`${task}/${turn}`]))
+  else if (task !== undefined) found.push(anyOf('task', [task]))
+  if (actor !== undefined) found.push(anyOf('actor', [actor]))
+  if (tool !== undefined) found.push(anyOf('tool', [tool]))
+  if (failed === true) found.push(anyOf('failed', ['']))
+  if (revisions !== undefined && revisions.length > 0)
+    found.push(
+      anyOf(
+        'revision',
+        revisions.map((revision) => revision.slice(0, 16)),
+      ),
+    )
+  if (minCost !== undefined || maxCost !== undefined) {
+    const [low, high] = [costStep(minCost ?? 0), costStep(maxCost ?? Number.MAX_SAFE_INTEGER)]
+    found.push(
+      anyOf(
+        'cost',
+        Array.from({ length: Math.max(1, high - low + 1) }, (_, step) => `${low + step}`),
+      ),
+    )
+  }
+  if (kinds !== undefined && kinds.length > 0 && kinds.length <= kindWords) found.push(anyOf('kind', kinds))
+  return found
+}
+
+function anyOf(of: Parameters<typeof placeWord>[0], names: readonly string[]): string {
+  return `(${names.map((name) => `"${placeWord(of, name)}"`).join(' OR ')})`
+}
+
+type FoundRow = [...EventRow, tool: string | null, cost: number | null]

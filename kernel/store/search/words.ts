@@ -23,9 +23,74 @@ export function wordsOf(searchableText: string): string {
   return [...words].join(' ')
 }
 
-/** Words that no text has: where an event belongs, so that a common word is looked up within one task. */
-export function placeWord(of: 'agent' | 'task' | 'kind', name: string): string {
+type PlaceOf = 'agent' | 'task' | 'kind' | 'tool' | 'revision' | 'actor' | 'turn' | 'step' | 'cost' | 'failed'
+
+/**
+ * Words that no text has: where an event belongs and how it went, so that a common word is looked up within one task, and
+ * events are found without any word. Different names may share one: what is found is looked at.
+ */
+export function placeWord(of: PlaceOf, name: string): string {
   return `§${of}${name.toLowerCase().replace(/[^a-z0-9]/g, '§')}`
+}
+
+/** Costs of which one is at most twice another; the largest is the last. */
+export const costSteps = 50
+export const costStep = (nanoUsd: number): number => Math.min(costSteps, Math.floor(Math.log2(Math.max(1, nanoUsd))))
+
+export interface Placed {
+  agent: string | null
+  task: string | null
+  turn: number | null
+  step: number | null
+  actor: string
+  revision: string | null
+  kind: string
+  tool: string | null
+  /** Of a model call, nano-dollars. */
+  cost: number | null
+  data: string | null
+}
+
+/** All place words of an event. */
+export function placesOf(event: Placed): string {
+  const { agent, task, turn, step, actor, revision, kind, tool, cost, data } = event
+  const found = [placeWord('kind', kind), placeWord('actor', actor)]
+  if (agent !== null) found.push(placeWord('agent', agent))
+  if (task !== null) found.push(placeWord('task', task))
+  if (task !== null && turn !== null) found.push(placeWord('turn', `${task}/${turn}`))
+  if (task !== null && turn !== null && step !== null) found.push(placeWord('step', `${task}/${turn}/${step}`))
+  if (revision !== null) found.push(placeWord('revision', revision.slice(0, 16)))
+  if (tool !== null) found.push(placeWord('tool', tool))
+  if (kind === 'model.called' && cost !== null) found.push(placeWord('cost', `${costStep(cost)}`))
+  if (hasFailed(kind, data)) found.push(placeWord('failed', ''))
+  return found.join(' ')
+}
+
+const alwaysFailures: readonly string[] = [
+  'executor.crashed',
+  'executor.hung',
+  'executor.escalated',
+  'revision.activation-failed',
+  'revision.regressed',
+  'budget.reached',
+]
+const failures: Readonly<Record<string, readonly [field: string, ...values: string[]]>> = {
+  'tool.finished': ['outcome', 'error', 'interrupted'],
+  'turn.ended': ['outcome', 'failed'],
+  'task.finished': ['outcome', 'failed'],
+  'model.called': ['status', 'failed', 'aborted'],
+  'model.attempted': ['status', 'failed', 'aborted'],
+  'proposal.checked': ['verdict', 'fail'],
+  'notice.raised': ['severity', 'error'],
+}
+
+/** Whether an event says that something went wrong; of a removed payload that is not known. */
+export function hasFailed(kind: string, data: string | null): boolean {
+  if (alwaysFailures.includes(kind)) return true
+  const failure = failures[kind]
+  if (failure === undefined || data === null) return false
+  const [field, ...values] = failure
+  return values.includes(String((JSON.parse(data) as Record<string, unknown>)[field]))
 }
 
 /** Whether `data` has the text, from the start of a word on. `folded`: in lower case. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import type { FromWorker, ToWorker, WorkerSetup } from '../messages.ts'
 import { createPart, firstOf, openIndex, partEvents, partOf, removeIndex, wordTable } from '../search/index-file.ts'
-import { placeWord, searchable, wordsOf } from '../search/words.ts'
+import { type Placed, placesOf, searchable, wordsOf } from '../search/words.ts'
 import { type Connection, faultOf, openForReading } from '../sqlite.ts'
 
 /** Events in one commit of the index. */
@@ -70,11 +70,13 @@ function addBatch(log: Connection, words: Connection): { more: boolean; forgot: 
 /** Whether something was forgotten. */
 function add(log: Connection, words: Connection, part: number, after: number, last: number): boolean {
   const rows = log
-    .prepare('SELECT seq, hash, agent, task, kind, data FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?')
+    .prepare(`SELECT seq, hash, agent, task, turn, step, actor, revision, kind, tool, cost_nano_usd AS cost, data FROM events
+      WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`)
     .all(after, last, batch) as LogRow[]
   createPart(words, part)
   const insert = words.prepare(`INSERT INTO ${wordTable(part)} (rowid, words) VALUES (?, ?)`)
-  for (const row of rows) if (row.data !== null) insert.run(row.seq, `${places(row)} ${wordsOf(searchable(row.data))}`)
+  for (const row of rows)
+    insert.run(row.seq, `${placesOf(row)} ${row.data === null ? '' : wordsOf(searchable(row.data))}`)
   const end = rows.at(-1)
   if (end === undefined) return false
   words
@@ -84,20 +86,9 @@ function add(log: Connection, words: Connection, part: number, after: number, la
   return rows.filter((row) => row.kind === 'payload.tombstoned' && forget(words, row)).length > 0
 }
 
-interface LogRow {
+interface LogRow extends Placed {
   seq: number
   hash: string
-  agent: string | null
-  task: string | null
-  kind: string
-  data: string | null
-}
-
-function places({ agent, task, kind }: LogRow): string {
-  const found = [placeWord('kind', kind)]
-  if (agent !== null) found.push(placeWord('agent', agent))
-  if (task !== null) found.push(placeWord('task', task))
-  return found.join(' ')
 }
 
 /** What was removed from the log must not be left in words: its table goes, and is built again, once. */
