@@ -46,7 +46,7 @@ describe.skipIf(boxMissing ?? electron?.missing)('the desktop app', { timeout: p
     await page.locator('a.task-row', { hasText: 'T-1' }).press('Enter')
     await byTest(page, 'live-header').getByRole('link', { name: 'r2' }).waitFor()
     await expect.poll(() => paysLess(page, 2, 1)).toBe(true)
-    await page.keyboard.press('Control+5')
+    await page.keyboard.press('Control+7')
     await byTest(page, 'revision-row').filter({ hasText: 'r2' }).getByText('active').first().waitFor()
   })
 

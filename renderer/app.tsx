@@ -4,6 +4,7 @@ import { HomeScreen } from './features/home/home-screen.tsx'
 import { LiveIndex, LiveScreen } from './features/live/live-screen.tsx'
 import { ReviewScreen } from './features/review/review-screen.tsx'
 import { RevisionsScreen } from './features/revisions/revisions-screen.tsx'
+import { SettingsScreen } from './features/settings/settings-screen.tsx'
 import { ToolsScreen } from './features/tools/tools-screen.tsx'
 import { useConnectionState, useInvalidation } from './lib/desk.tsx'
 import { type Route, useRoute } from './lib/route.ts'
@@ -26,6 +27,7 @@ function Screen({ route }: { route: Route }) {
   if (route.screen === 'revisions') return <RevisionsScreen agent={route.agent} />
   if (route.screen === 'tools') return <ToolsScreen agent={route.agent} tool={route.tool} />
   if (route.screen === 'history') return <HistoryScreen seq={route.seq} />
+  if (route.screen === 'settings') return <SettingsScreen section={route.section} />
   return <HomeScreen />
 }
 

@@ -6,8 +6,10 @@ import './base.css'
 import { App } from './app.tsx'
 import { Connection } from './lib/connection.ts'
 import { DeskProvider, queryClient } from './lib/desk.tsx'
+import { startPreferences } from './lib/preferences.ts'
 import { startTheme } from './lib/theme.ts'
 
+startPreferences()
 startTheme()
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no #root')

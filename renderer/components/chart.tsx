@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 're
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import type { Mark } from '../lib/series.ts'
-import { useIsDark } from '../lib/theme.ts'
+import { useLook } from '../lib/theme.ts'
 import './chart.css'
 
 type Colors = (name: string) => string
@@ -58,7 +58,7 @@ function Plot(props: { spec: ChartSpec; height: number; summary: string; onCurso
   const plot = useRef<uPlot>(null)
   const latest = useRef(spec)
   latest.current = spec
-  const isDark = useIsDark()
+  const look = useLook()
 
   // A new plot for a new theme only; data and marks go into the one that is there.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the theme decides the colours that are resolved here.
@@ -75,7 +75,7 @@ function Plot(props: { spec: ChartSpec; height: number; summary: string; onCurso
       made.destroy()
       plot.current = null
     }
-  }, [isDark, height, onCursor])
+  }, [look, height, onCursor])
 
   useEffect(() => {
     plot.current?.setData(spec.data)

@@ -1,4 +1,7 @@
 import { useEffect, useRef } from 'react'
+import { preferences } from './preferences.ts'
+import { parseRoute } from './route.ts'
+import { meant, pressedFor, type Scope, scopeOf } from './shortcuts.ts'
 
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
@@ -16,7 +19,16 @@ export function chordOf(
   return `${mod ? 'Mod+' : ''}${event.shiftKey && (mod || name.length > 1) ? 'Shift+' : ''}${name}`
 }
 
+function here(): Scope | null {
+  return scopeOf(parseRoute(location.hash))
+}
+
+/** What is pressed on this screen for what is usually this chord. */
 export function showChord(chord: string): string {
+  return printChord(pressedFor(chord, here(), preferences().keys))
+}
+
+export function printChord(chord: string): string {
   return chord
     .split('+')
     .map((part) => (part === 'Mod' ? (isMac ? '⌘' : 'Ctrl') : part.charAt(0).toUpperCase() + part.slice(1)))
@@ -45,8 +57,11 @@ const layers: Layer[] = []
 /** The newest layer that knows the chord takes it: a drawer's Escape before the screen's, a dialog's before both. */
 function dispatch(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return
-  const chord = chordOf(event)
-  const isBare = !chord.startsWith('Mod+')
+  const pressed = chordOf(event)
+  const isBare = !pressed.startsWith('Mod+')
+  // One that prints a character, as a person who dictates may do without meaning a key.
+  if (isBare && event.key.length === 1 && !preferences().bareKeys) return
+  const chord = meant(pressed, here(), preferences().keys)
   if (chord === '' || (isBare && chord !== 'escape' && isTyping(event.target)) || (!isBare && event.repeat)) return
   for (const layer of layers.toReversed()) {
     const action = layer.map.current[chord]
@@ -56,6 +71,17 @@ function dispatch(event: KeyboardEvent): void {
     }
     if (layer.isBarrier) return
   }
+}
+
+/** Does what the chord does on this screen, as if it were pressed. @returns false: nothing takes it now. */
+export function invoke(chord: string): boolean {
+  const event = new KeyboardEvent('keydown', { key: chord })
+  for (const layer of layers.toReversed()) {
+    const action = layer.map.current[chord]
+    if (action && action(event) !== false) return true
+    if (layer.isBarrier) return false
+  }
+  return false
 }
 
 /** Listens while mounted and on. Bare keys are left alone while someone types; a repeat of a held chord does nothing. */

@@ -14,6 +14,8 @@ describe('routes', () => {
     { screen: 'tools', agent: 'scout', tool: null },
     { screen: 'tools', agent: 'scout', tool: 'count lines' },
     { screen: 'history' },
+    { screen: 'settings', section: null },
+    { screen: 'settings', section: 'keys' },
     { screen: 'history', seq: 4711 },
   ])('$screen comes back from its own address', (route) => expect(parseRoute(hrefOf(route))).toEqual(route))
 

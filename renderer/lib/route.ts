@@ -7,6 +7,7 @@ export type Route =
   | { screen: 'revisions'; agent: string | null }
   | { screen: 'tools'; agent: string | null; tool: string | null }
   | { screen: 'history'; seq?: number }
+  | { screen: 'settings'; section: string | null }
 
 /** `#/live/T-1`. What names no screen is Home: a stale link never shows an error page. */
 export function parseRoute(hash: string): Route {
@@ -19,6 +20,7 @@ export function parseRoute(hash: string): Route {
   if (screen === 'revisions') return { screen, agent: first || null }
   if (screen === 'tools') return { screen, agent: first || null, tool: (first && second) || null }
   if (screen === 'history') return first && /^\d{1,15}$/.test(first) ? { screen, seq: Number(first) } : { screen }
+  if (screen === 'settings') return { screen, section: first && /^[a-z]+$/.test(first) ? first : null }
   return { screen: 'home' }
 }
 
@@ -26,6 +28,7 @@ export function hrefOf(route: Route): string {
   const parts: (string | null)[] = [route.screen]
   if (route.screen === 'live') parts.push(route.task)
   if (route.screen === 'review') parts.push(route.agent, route.proposal)
+  if (route.screen === 'settings') parts.push(route.section)
   if (route.screen === 'revisions') parts.push(route.agent)
   if (route.screen === 'history' && route.seq !== undefined) parts.push(String(route.seq))
   if (route.screen === 'tools') parts.push(route.agent, route.tool)

@@ -1,30 +1,41 @@
 import { useSyncExternalStore } from 'react'
+import { onPreferences, preferences } from './preferences.ts'
 
-export type Theme = 'system' | 'light' | 'dark'
-const stored = 'exodesk.theme'
 const dark = window.matchMedia('(prefers-color-scheme: dark)')
+const contrast = window.matchMedia('(prefers-contrast: more)')
 const listeners = new Set<() => void>()
 
-function read(): Theme {
-  const value = localStorage.getItem(stored)
-  return value === 'light' || value === 'dark' ? value : 'system'
+function isDark(): boolean {
+  const { theme } = preferences()
+  return theme === 'system' ? dark.matches : theme === 'dark'
+}
+
+function hasMoreContrast(): boolean {
+  const chosen = preferences().contrast
+  return chosen === 'system' ? contrast.matches : chosen === 'more'
+}
+
+/** Names the look as a whole: what draws its own colours draws anew when it changes. */
+function look(): string {
+  return [isDark() ? 'dark' : 'light', hasMoreContrast() ? 'more' : 'normal', preferences().colours].join(' ')
 }
 
 function apply(): void {
-  const theme = read()
-  if (theme === 'system') delete document.documentElement.dataset.theme
-  else document.documentElement.dataset.theme = theme
+  const { dataset } = document.documentElement
+  const { theme, colours, density, motion } = preferences()
+  if (theme === 'system') delete dataset.theme
+  else dataset.theme = theme
+  dataset.contrast = hasMoreContrast() ? 'more' : 'normal'
+  dataset.colours = colours
+  dataset.density = density
+  dataset.motion = motion
   for (const listener of listeners) listener()
 }
 
 export function startTheme(): void {
   dark.addEventListener('change', apply)
-  apply()
-}
-
-export function setTheme(theme: Theme): void {
-  if (theme === 'system') localStorage.removeItem(stored)
-  else localStorage.setItem(stored, theme)
+  contrast.addEventListener('change', apply)
+  onPreferences(apply)
   apply()
 }
 
@@ -33,13 +44,10 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-export function useTheme(): Theme {
-  return useSyncExternalStore(subscribe, read)
+export function useIsDark(): boolean {
+  return useSyncExternalStore(subscribe, isDark)
 }
 
-export function useIsDark(): boolean {
-  return useSyncExternalStore(subscribe, () => {
-    const theme = read()
-    return theme === 'system' ? dark.matches : theme === 'dark'
-  })
+export function useLook(): string {
+  return useSyncExternalStore(subscribe, look)
 }

@@ -1,39 +1,45 @@
 import { type ReactNode, useState } from 'react'
 import { useNow } from '../../lib/clock.ts'
 import { contractNotice } from '../../lib/contract.ts'
-import { useConnectionState, useDesk, useStatus } from '../../lib/desk.tsx'
+import { useConnectionState, useStatus } from '../../lib/desk.tsx'
 import { absoluteTime } from '../../lib/format.ts'
-import { isTyping, showChord, useKeys } from '../../lib/keys.ts'
+import { invoke, isTyping, showChord, useKeys } from '../../lib/keys.ts'
+import { usePreferences } from '../../lib/preferences.ts'
 import { go, hrefOf, type Route } from '../../lib/route.ts'
+import { Skeleton } from '../states.tsx'
 import { KeySheet } from './key-sheet.tsx'
 import { Notices } from './notices.tsx'
+import { Palette } from './palette.tsx'
+import { parentOf, screens, settingsScreen } from './screens.ts'
 import './shell.css'
 import { StatusStrip } from './status-strip.tsx'
-
-const screens: { route: Route; name: string; icon: string }[] = [
-  { route: { screen: 'home' }, name: 'Home', icon: '⌂' },
-  { route: { screen: 'live', task: null }, name: 'Live', icon: '●' },
-  { route: { screen: 'review', agent: null, proposal: null }, name: 'Review', icon: '⚑' },
-  { route: { screen: 'history' }, name: 'History', icon: '☰' },
-  { route: { screen: 'revisions', agent: null }, name: 'Revisions', icon: '◆' },
-  { route: { screen: 'tools', agent: null, tool: null }, name: 'Tools', icon: '⚒' },
-]
+import { usePausing } from './use-pausing.ts'
+import { usePlace } from './use-place.ts'
 
 /** Rail, screen and status strip. What is common to all screens, and nothing of any one of them. */
 export function Shell({ route, children }: { route: Route; children: ReactNode }) {
-  const [isSheetOpen, setSheetOpen] = useState(false)
+  const [open, setOpen] = useState<'sheet' | 'palette' | null>(null)
   const status = useStatus()
-  const desk = useDesk()
   const connection = useConnectionState()
-  const digits = Object.fromEntries(screens.map(({ route: to }, index) => [`Mod+${index + 1}`, () => go(to)]))
+  const pausing = usePausing()
+  const isPlaced = usePlace()
+  const { problem } = usePreferences()
   useKeys({
-    ...digits,
-    '?': () => setSheetOpen(true),
-    'Mod+Shift+.': () => void desk.host.pauseAll(),
+    ...Object.fromEntries([...screens, settingsScreen].map(({ route: to, chord }) => [chord, () => go(to)])),
+    '?': () => setOpen('sheet'),
+    'Mod+k': () => setOpen('palette'),
+    // Where the screen has no filter, the browser finds.
+    'Mod+f': () => invoke('/'),
+    'Mod+Shift+f': () => {
+      go({ screen: 'history' })
+      // Its keys are there with the screen.
+      requestAnimationFrame(() => requestAnimationFrame(() => invoke('/')))
+    },
+    'Mod+Shift+.': pausing.pauseAll,
     escape: (event) => {
+      const parent = parentOf(route)
       if (isTyping(event.target)) (event.target as HTMLElement).blur()
-      else if (isSheetOpen) setSheetOpen(false)
-      else if (hasParent(route)) go(parentOf(route))
+      else if (parent !== null) go(parent)
     },
   })
   const decisions = status.data?.decisions ?? 0
@@ -42,15 +48,35 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
       <div className="shell-top">
         {connection.status === 'lost' && connection.lostAt !== null && <Lost at={connection.lostAt} />}
         <Notices notices={[...contractNotice(status.data?.contract), ...(status.data?.notices ?? [])]} />
+        {pausing.said && (
+          <p className="shell-said" data-testid="pausing-said">
+            <span role={pausing.said.isError ? 'alert' : 'status'} className={pausing.said.isError ? 'tone-bad' : ''}>
+              {pausing.said.isError ? '✗' : '‖'} {pausing.said.text}
+            </span>
+            {pausing.said.canResume && (
+              <button type="button" className="button" onClick={pausing.resumeAll} disabled={pausing.isBusy}>
+                Resume all
+              </button>
+            )}
+            <button type="button" className="button quiet" onClick={pausing.clear} aria-label="Clear this message">
+              ✕
+            </button>
+          </p>
+        )}
+        {problem !== null && route.screen !== 'settings' && (
+          <p className="shell-said" role="alert">
+            <span className="tone-wait">▲ {problem}</span>
+          </p>
+        )}
       </div>
       <nav className="rail" aria-label="Screens">
-        {screens.map(({ route: to, name, icon }, index) => (
+        {[...screens, settingsScreen].map(({ route: to, name, icon, chord }) => (
           <a
             key={name}
             href={hrefOf(to)}
-            className="rail-entry"
+            className={name === 'Settings' ? 'rail-entry rail-last' : 'rail-entry'}
             aria-current={route.screen === to.screen ? 'page' : undefined}
-            title={`${name}  ${showChord(`Mod+${index + 1}`)}`}
+            title={`${name}  ${showChord(chord)}`}
           >
             <span className="rail-icon" aria-hidden="true">
               {icon}
@@ -64,21 +90,13 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
             )}
           </a>
         ))}
-        <button
-          type="button"
-          className="rail-entry rail-last"
-          onClick={() => setSheetOpen(true)}
-          title="Keyboard shortcuts  ?"
-        >
-          <span className="rail-icon" aria-hidden="true">
-            ?
-          </span>
-          Shortcuts
-        </button>
       </nav>
-      <main className="screen">{children}</main>
-      <StatusStrip />
-      {isSheetOpen && <KeySheet onClose={() => setSheetOpen(false)} />}
+      <main className="screen">{isPlaced ? children : <Skeleton rows={8} />}</main>
+      <StatusStrip pausing={pausing} onSheet={() => setOpen('sheet')} onPalette={() => setOpen('palette')} />
+      {open === 'sheet' && <KeySheet onClose={() => setOpen(null)} />}
+      {open === 'palette' && (
+        <Palette route={route} pausing={pausing} onClose={() => setOpen(null)} onSheet={() => setOpen('sheet')} />
+      )}
     </div>
   )
 }
@@ -102,12 +120,4 @@ function Lost({ at }: { at: number }) {
       <span className="muted">What you see is as of {absoluteTime(at)}.</span>
     </p>
   )
-}
-
-function hasParent(route: Route): boolean {
-  return (route.screen === 'live' && route.task !== null) || (route.screen === 'review' && route.proposal !== null)
-}
-
-function parentOf(route: Route): Route {
-  return route.screen === 'review' ? { screen: 'review', agent: null, proposal: null } : { screen: 'home' }
 }

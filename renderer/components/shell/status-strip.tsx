@@ -1,24 +1,34 @@
-import { useAgents, useConnectionState, useDayBudget, useStatus } from '../../lib/desk.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { useAgents, useConnectionState, useDayBudget, useDesk, useStatus } from '../../lib/desk.tsx'
 import { share, today } from '../../lib/format.ts'
-import { hrefOf } from '../../lib/route.ts'
-import { setTheme, useTheme } from '../../lib/theme.ts'
+import { showChord } from '../../lib/keys.ts'
+import { hrefOf, type Route } from '../../lib/route.ts'
 import { TimeAgo } from '../time.tsx'
 import { Verified } from '../verified.tsx'
+import type { Pausing } from './use-pausing.ts'
 
-const nextTheme = { system: 'light', light: 'dark', dark: 'system' } as const
+interface Props {
+  pausing: Pausing
+  onSheet: () => void
+  onPalette: () => void
+}
 
-/** Always there: what is active, what runs, what waits, what it cost today, and whether the kernel is well. */
-export function StatusStrip() {
+const costs: Route = { screen: 'settings', section: 'budgets' }
+const settings = (section: string): string => hrefOf({ screen: 'settings', section })
+
+/** Always there: what is active, what runs, what waits, what it cost today, and whether the kernel is well. Each leads to it. */
+export function StatusStrip({ pausing, onSheet, onPalette }: Props) {
   const status = useStatus().data
   const agents = useAgents().data
   const day = useDayBudget().data
   const connection = useConnectionState()
-  const theme = useTheme()
   return (
     <footer className="strip" data-testid="status-strip">
       {connection.status === 'lost' && connection.lostAt !== null && (
-        <span className="tone-wait" role="status">
-          ⟳ disconnected: as of <TimeAgo at={connection.lostAt} />
+        <span role="status">
+          <a href={settings('diagnostics')} className="tone-wait">
+            ⟳ disconnected: as of <TimeAgo at={connection.lostAt} />
+          </a>
         </span>
       )}
       {connection.status === 'connecting' && <span className="muted">◐ connecting</span>}
@@ -38,30 +48,68 @@ export function StatusStrip() {
             {status.decisions > 0 && '▲ '}
             {status.decisions} {status.decisions === 1 ? 'decision' : 'decisions'}
           </a>
-          <a href={hrefOf({ screen: 'live', task: null })}>
+          <a href={hrefOf(costs)}>
             {today(status.todayNanoUsd, day)}
             {status.todaySimulated && ' (simulated)'}
           </a>
           <a href={hrefOf({ screen: 'live', task: null })}>cached {share(status.cachedShare)}</a>
-          <a href={hrefOf({ screen: 'home' })} className={status.sandbox.available ? undefined : 'tone-bad'}>
+          <a href={settings('sandbox')} className={status.sandbox.available ? undefined : 'tone-bad'}>
             {status.sandbox.available ? `✓ sandbox ${status.sandbox.provider}` : '✗ no sandbox'}
           </a>
           <a href={hrefOf({ screen: 'history' })}>
             <Verified subject="log" verified={status.verified} lastSeq={status.lastSeq} />
           </a>
-          {status.unattended && <span className="tone-wait">▲ unattended: proposals are approved by a flag</span>}
+          {status.unattended && (
+            <a href={hrefOf({ screen: 'home' })} className="tone-wait">
+              ▲ unattended: proposals are approved by a flag
+            </a>
+          )}
         </>
       )}
-      <button
-        type="button"
-        className="strip-last"
-        onClick={() => setTheme(nextTheme[theme])}
-        title={`Theme: ${theme}. Click for ${nextTheme[theme]}.`}
-      >
-        theme: {theme}
-      </button>
+      <span className="strip-last">
+        {status && <PauseAll running={status.running} pausing={pausing} />}
+        <button type="button" onClick={onPalette} title="Go to anything">
+          go to <kbd>{showChord('Mod+k')}</kbd>
+        </button>
+        <button type="button" onClick={onSheet} title="Keyboard shortcuts">
+          shortcuts <kbd>{showChord('?')}</kbd>
+        </button>
+      </span>
     </footer>
   )
+}
+
+function PauseAll({ running, pausing }: { running: number; pausing: Pausing }) {
+  const rested = useRested(running === 0)
+  if (running === 0 && rested > 0)
+    return (
+      <button type="button" onClick={pausing.resumeAll} disabled={pausing.isBusy}>
+        ▶ resume {rested}
+      </button>
+    )
+  return (
+    <button
+      type="button"
+      onClick={pausing.pauseAll}
+      disabled={pausing.isBusy || running === 0}
+      title={`Pause every running task at its next safe point  ${showChord('Mod+Shift+.')}`}
+    >
+      ‖ pause all
+    </button>
+  )
+}
+
+/** How many tasks were paused with all others; asked only while none runs. */
+function useRested(isOn: boolean): number {
+  const desk = useDesk()
+  const query = useQuery({
+    queryKey: ['status', 'rested'],
+    enabled: isOn,
+    queryFn: async () =>
+      (await desk.tasks.list()).filter(({ state, reason }) => state === 'paused' && reason === 'paused with all others')
+        .length,
+  })
+  return isOn ? (query.data ?? 0) : 0
 }
 
 function ActiveRevision({ agents }: { agents: { agent: string; activation: number }[] }) {

@@ -14,25 +14,31 @@ export function useCredentials() {
 
 type Credentials = NonNullable<ReturnType<typeof useCredentials>['data']>
 
-/** Keys of model endpoints: which there are, adding and removing one. A key is on its way to the kernel or nowhere on this page. */
 export function KeysDialog({ baseUrl, onClose }: { baseUrl: string; onClose: () => void }) {
-  const credentials = useCredentials()
   return (
     <Dialog title="Keys for model endpoints" onClose={onClose}>
-      <Loaded query={credentials} what="the keys">
-        {(data) => (
-          <div className="keys">
-            <p className={data.state === 'unusable' ? 'tone-bad' : 'muted'}>{explain(data)}</p>
-            <KeyList keys={data.keys} />
-            {data.wantsPassphrase ? (
-              <Unlock isNew={data.state === 'empty'} />
-            ) : (
-              data.state !== 'unusable' && <AddKey baseUrl={baseUrl} />
-            )}
-          </div>
-        )}
-      </Loaded>
+      <Keys baseUrl={baseUrl} />
     </Dialog>
+  )
+}
+
+/** Keys of model endpoints: which there are, adding and removing one. A key is on its way to the kernel or nowhere on this page. */
+export function Keys({ baseUrl }: { baseUrl: string }) {
+  const credentials = useCredentials()
+  return (
+    <Loaded query={credentials} what="the keys">
+      {(data) => (
+        <div className="keys">
+          <p className={data.state === 'unusable' ? 'tone-bad' : 'muted'}>{explain(data)}</p>
+          <KeyList keys={data.keys} />
+          {data.wantsPassphrase ? (
+            <Unlock isNew={data.state === 'empty'} />
+          ) : (
+            data.state !== 'unusable' && <AddKey baseUrl={baseUrl} />
+          )}
+        </div>
+      )}
+    </Loaded>
   )
 }
 
