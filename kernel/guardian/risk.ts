@@ -5,7 +5,7 @@ import { isForbidden, isTest } from './checks/charter.ts'
 import { changesOf, type Delta } from './checks/delta.ts'
 import { kernelFileNames } from './checks/scope.ts'
 
-type Tier = FileRisk['risk']
+export type Tier = FileRisk['risk']
 const tiers: readonly Tier[] = ['LOW', 'MED', 'HIGH', 'KERNEL']
 
 interface Judged<F> {
@@ -65,7 +65,35 @@ export function riskOf(
 }
 
 const isText = (path: string): boolean => /\.(?:md|txt)$/.test(path)
-const graver = (a: Tier, b: Tier): Tier => (tiers.indexOf(b) > tiers.indexOf(a) ? b : a)
+export const graver = (a: Tier, b: Tier): Tier => (tiers.indexOf(b) > tiers.indexOf(a) ? b : a)
+
+/** What is said of one file by a line of its own: of the side before where it is gone, else of the side after. */
+export function reasonsByLine(
+  path: string,
+  { gained, lost, knobs }: Pick<Delta, 'gained' | 'lost' | 'knobs'>,
+): { side: 'before' | 'after'; line: number; risk: Tier; reason: string }[] {
+  const own = <T extends { path: string }>(all: readonly T[]) => all.filter((one) => one.path === path)
+  return [
+    ...own(gained).map((fact) => {
+      const [risk, reason] = gain(fact)
+      return { side: 'after' as const, line: fact.line, risk, reason }
+    }),
+    ...own(knobs).map((knob) => ({
+      side: knob.how === 'removed' ? ('before' as const) : ('after' as const),
+      ...{ line: knob.line, risk: knobTier(knob), reason: knobReason(knob) },
+    })),
+    ...own(lost)
+      .filter(({ kind }) => kind !== 'prompt')
+      .map(({ line, what }) => ({
+        side: 'before' as const,
+        line,
+        risk: 'MED' as const,
+        reason: `no longer has ${what}`,
+      })),
+  ]
+}
+
+const knobTier = ({ buysBudget }: Knob): Tier => (buysBudget ? 'HIGH' : 'MED')
 
 function reasonsOf(
   { path, change, isSameProgram }: ChangedFile,
@@ -81,7 +109,7 @@ function reasonsOf(
   if (path === 'main.ts') found.push(['HIGH', 'changes main.ts, which the kernel starts'])
   const own = <T extends { path: string }>(all: readonly T[]) => all.filter((one) => one.path === path)
   for (const fact of own(gained)) found.push(gain(fact))
-  for (const knob of own(knobs)) found.push([knob.buysBudget ? 'HIGH' : 'MED', knobReason(knob)])
+  for (const knob of own(knobs)) found.push([knobTier(knob), knobReason(knob)])
   const losses = [
     ...new Set(
       own(lost)
@@ -111,6 +139,9 @@ const words: Partial<Record<Fact['kind'], string>> = {
   identity: 'decides by which task it runs',
 }
 
+/** What these do is not undone with a file of the sandbox. */
+const actsBeyond = /^(?:task|model)\.|^sandbox\.(?:restore|snapshot)$/
+
 function gain({ kind, what, line, isNew }: Delta['gained'][number]): [Tier, string] {
   const at = `line ${line}`
   const word = words[kind]
@@ -119,7 +150,7 @@ function gain({ kind, what, line, isNew }: Delta['gained'][number]): [Tier, stri
   if (kind === 'wire' || kind === 'exec')
     return isNew
       ? ['HIGH', `asks the kernel for what it did not before: ${what}, ${at}`]
-      : ['MED', `uses ${what} in one more place, ${at}`]
+      : [actsBeyond.test(what) ? 'HIGH' : 'MED', `uses ${what} in one more place, ${at}`]
   if (kind === 'prompt') return ['MED', `tells the model: ${JSON.stringify(what.slice(0, 80))}, ${at}`]
   return ['MED', kind === 'tool' ? `offers the tool ${what}, ${at}` : `decodes data: ${what}, ${at}`]
 }

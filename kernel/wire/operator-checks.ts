@@ -52,7 +52,11 @@ const factSchema = z.strictObject({
 })
 export type Fact = z.infer<typeof factSchema>
 
-export const knobUnits = ['turns', 'tokens', 'effort', 'time', 'retries', 'polling', 'money', 'limit'] as const
+export const knobUnits = [
+  ...(['turns', 'tokens', 'effort', 'time', 'retries', 'polling', 'money', 'limit'] as const),
+  /** The model is told of something: of what is left, or of what the operator says. */
+  'notice',
+] as const
 
 /** A constant that decides how much is spent. */
 const knobSchema = z.strictObject({
@@ -90,6 +94,7 @@ export const staticDetailsSchema = z.object({
   /** What makes it fail: it cannot be read as it stands. */
   problems: z.array(z.strictObject({ path: z.string(), line: count, problem: z.string() })),
   /** Against the base, counted over the whole tree, so that what moved is neither. */
+  /** `isNew`: nothing had it before, or its file was there and had it not. */
   gained: z.array(factSchema.extend({ isNew: z.boolean() })),
   lost: z.array(factSchema),
   knobs: z.array(knobSchema),

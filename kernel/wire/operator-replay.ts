@@ -51,6 +51,8 @@ export const contextReplaySchema = z.strictObject({
   ),
   before: replayMeansSchema,
   after: replayMeansSchema,
+  /** Tools that any of its requests offers, by name; absent of what was replayed before this was kept. */
+  offered: z.strictObject({ before: z.array(z.string()), after: z.array(z.string()) }).optional(),
   ahead: count,
   /** Why no cost is given. */
   costReason: z.string().nullable(),

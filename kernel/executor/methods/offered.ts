@@ -5,7 +5,7 @@ type Body = Readonly<Record<string, unknown>>
 /** The body without the tools of these names, whichever API it speaks: they are not offered, forced or allowed. */
 export function withoutTools(body: Body, names: { has(name: string): boolean }): Body {
   const isOff = (tool: unknown): boolean => {
-    const name = nameOf(tool)
+    const name = toolName(tool)
     return name !== null && names.has(name)
   }
   const { tools: given, tool_choice: choice, ...rest } = body
@@ -46,7 +46,7 @@ function choiceWithout(choice: unknown, isOff: (tool: unknown) => boolean): unkn
 }
 
 function choiceNames(choice: unknown): string[] {
-  return [choice, ...(allowedOf(choice) ?? [])].flatMap((tool) => nameOf(tool) ?? [])
+  return [choice, ...(allowedOf(choice) ?? [])].flatMap((tool) => toolName(tool) ?? [])
 }
 
 function allowedOf(choice: unknown): unknown[] | null {
@@ -57,7 +57,7 @@ function allowedOf(choice: unknown): unknown[] | null {
 }
 
 /** Of Responses `{ name }`, of Chat `{ function: { name } }` or `{ custom: { name } }`. */
-function nameOf(tool: unknown): string | null {
+export function toolName(tool: unknown): string | null {
   if (!isObject(tool)) return null
   const named = isObject(tool.function) ? tool.function : isObject(tool.custom) ? tool.custom : tool
   return typeof named.name === 'string' ? named.name : null

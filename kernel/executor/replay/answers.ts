@@ -9,7 +9,7 @@ import type { InboundCall, Methods } from '../channel.ts'
 import type { PolicyService, TaskSandbox } from '../executor.ts'
 import { type Api, composition, conversationField, type Item, itemTokens, requestItems } from '../items.ts'
 import { methodsOf } from '../methods/methods.ts'
-import { withoutTools } from '../methods/offered.ts'
+import { toolName, withoutTools } from '../methods/offered.ts'
 import { References } from '../references.ts'
 import type { ExecutorParts, Running } from '../running.ts'
 import type { ReplayedTask } from './points.ts'
@@ -36,6 +36,13 @@ export interface Part {
 export interface CapturedRequest {
   items: { kind: 'instructions' | 'tools' | 'item'; hash: string; json: string; tokens: number }[]
   composition: ReturnType<typeof composition>
+}
+
+/** Of the tools that it offers. */
+export function toolNames({ items }: CapturedRequest): string[] {
+  const tools = items.find(({ kind }) => kind === 'tools')
+  const given: unknown = tools === undefined ? [] : JSON.parse(tools.json)
+  return (Array.isArray(given) ? given : []).flatMap((tool) => toolName(tool) ?? [])
 }
 
 /** What a replay answers in place of the sandbox; what is absent is refused. */

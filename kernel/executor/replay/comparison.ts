@@ -1,5 +1,5 @@
 import type { ContextReplay, ReplayedRequest } from '../../wire/operator-replay.ts'
-import type { CapturedRequest, ReplayParts } from './answers.ts'
+import { type CapturedRequest, type ReplayParts, toolNames } from './answers.ts'
 import type { ReplayedTask, ReplayPoint } from './points.ts'
 import { aheadOf, cachedOf, meanOf, type Prefix, prefixOf } from './prediction.ts'
 
@@ -75,12 +75,17 @@ export function compare(
     })),
     before: meansOf(points, before),
     after: meansOf(points, after),
+    offered: { before: offeredBy(sides.before), after: offeredBy(sides.after) },
     ahead,
     costReason,
     prefixBreak: everyStep(before, after, rewarm) ?? atActivation(parts, points, base, sides, (n) => rewarm(scaled(n))),
     fidelity: { ...fidelityOf(points, base, sides), meteredPerCounted: factor },
     exceptions: [...exceptionsOf('before', before), ...exceptionsOf('after', after)],
   }
+}
+
+function offeredBy(replayed: readonly Replayed[]): string[] {
+  return [...new Set(replayed.flatMap(({ request }) => (request === null ? [] : toolNames(request))))].sort()
 }
 
 const nothing: ReplayedRequest = {

@@ -66,6 +66,7 @@ describe('the context replay', () => {
     expect(replay?.fidelity).toMatchObject({ compared: 5, equal: 5, firstDifference: null })
     expect(replay?.steps.map(({ step }) => step)).toEqual([1, 2, 7, 8, 9])
     expect(replay?.after).toEqual(replay?.before)
+    expect(replay?.offered?.after).toEqual(expect.arrayContaining(['complete', 'propose', 'shell']))
     const totals = replay?.steps.map(({ before: { tokens } }) => tokens?.total ?? 0) ?? []
     expect(totals).toEqual([...totals].sort((a, b) => a - b))
     expect(replay?.before.cachedShare).toBeGreaterThan(0.3)
@@ -93,6 +94,21 @@ describe('the context replay', () => {
     expect(short?.after.inputTokensPerStep).toBeLessThan((short?.before.inputTokensPerStep ?? 0) * 0.8)
     expect(short?.after.inputTokensPerStepAhead).toBeLessThan(short?.before.inputTokensPerStepAhead ?? 0)
     expect(short?.prefixBreak).toMatchObject({ at: 'every step', kind: 'item' })
+  }, 60_000)
+
+  it('tells which tools the requests offer, whatever is registered', async () => {
+    const { base } = await worked()
+    const fewer = await context(
+      base,
+      edited(
+        'loop.ts',
+        'tools: offered(task.propose)',
+        "tools: offered(task.propose).filter(({ name }) => name !== 'jobs')",
+      ),
+      2,
+    )
+    expect(fewer?.offered?.before).toContain('jobs')
+    expect(fewer?.offered?.after).toEqual(fewer?.offered?.before.filter((name) => name !== 'jobs'))
   }, 60_000)
 
   it('catches what throws only once there is a past, at the steps where it does', async () => {

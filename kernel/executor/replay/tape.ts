@@ -6,7 +6,14 @@ import type { TapeReplay } from '../../wire/operator-replay.ts'
 import type { ReplayRequest, TaskSandbox } from '../executor.ts'
 import { toolOutputs } from '../items.ts'
 import { headOf } from '../text.ts'
-import { briefOf, type CapturedRequest, type ReplayParts, recordedRequest, replayMethods } from './answers.ts'
+import {
+  briefOf,
+  type CapturedRequest,
+  type ReplayParts,
+  recordedRequest,
+  replayMethods,
+  toolNames,
+} from './answers.ts'
 import { ReplayProcess } from './process.ts'
 import { readTape, type TapeStep } from './recording.ts'
 
@@ -132,15 +139,6 @@ function differenceOf(request: CapturedRequest, recorded: CapturedRequest, step:
 function newItems({ items }: CapturedRequest, { previousOutput }: TapeStep): number {
   const last = items.findLastIndex(({ hash }) => previousOutput.has(hash))
   return last === -1 ? 1 : Math.max(1, items.length - 1 - last)
-}
-
-function toolNames({ items }: CapturedRequest): string[] {
-  const tools = items.find(({ kind }) => kind === 'tools')
-  const given: unknown = tools === undefined ? [] : JSON.parse(tools.json)
-  return (Array.isArray(given) ? given : []).flatMap((tool: { name?: unknown; function?: { name?: unknown } }) => {
-    const name = tool?.function?.name ?? tool?.name
-    return typeof name === 'string' ? [name] : []
-  })
 }
 
 function answerOf({ seq, data }: Event<'model.called'>, items: Json[]): ModelCallResult {

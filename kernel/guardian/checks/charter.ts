@@ -41,6 +41,14 @@ export function isForbidden(path: string): boolean {
   return charter.forbidden.some((one) => one === path.toLowerCase())
 }
 
+/** Why no proposal may change it, whoever makes it, and what to do. */
+export function keptWords(path: string): string {
+  return (
+    `${path} is the policy’s end of the wire: no proposal changes it, yours neither, since all that is checked and shown rests on it. ` +
+    'Leave it as it is and take the rest (approve a part, or edit another file); it changes only with a new version of Exodesk'
+  )
+}
+
 /** By its place, and by what its source does: a tool is one wherever it lies. */
 export function tagsOf(path: string, facts: FileFacts): ComponentTag[] {
   const tags = new Set<ComponentTag>()

@@ -2,8 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { KernelError } from '../../errors.ts'
 import type { ContextReplay, ReplayedRequest } from '../../wire/operator-replay.ts'
 import type { GuardianParts } from '../core.ts'
+import type { CheckRecord } from '../state.ts'
 import { candidateOf } from './candidate.fixture.ts'
 import { contextReplay } from './context-replay.ts'
+import { read, seed, withFiles } from './facts/tree.fixture.ts'
+import { judge } from './static.ts'
 
 const request = (total: number, over: Partial<ReplayedRequest> = {}): ReplayedRequest => ({
   tokens: { instructions: 100, tools: 100, messages: 0, toolResults: total - 200, total },
@@ -41,13 +44,13 @@ function replayOf(over: Partial<ContextReplay>, before = request(5000), after = 
   }
 }
 
-const judged = (replay: ContextReplay | null | Error, thresholds = {}) => {
+const judged = (replay: ContextReplay | null | Error, thresholds = {}, checks: CheckRecord[] = []) => {
   const context = async () => {
     if (replay instanceof Error) throw replay
     return replay
   }
   const parts = { replays: { context, tape: async () => null } } as Partial<GuardianParts> as GuardianParts
-  return contextReplay.run(candidateOf({ thresholds }), parts, new AbortController().signal)
+  return contextReplay.run(candidateOf({ thresholds, checks }), parts, new AbortController().signal)
 }
 
 describe('the verdict of a context replay', () => {
@@ -97,6 +100,18 @@ describe('the verdict of a context replay', () => {
         verdict: 'fail',
         summary: expect.stringContaining('what the instructions say changes from step to step'),
       })
+  })
+
+  it('is unresolved where a tool that the source defines is offered in no request', async () => {
+    const tool = "export const tool = { name: 'standing', description: 'Where it stands.', properties: {} }\n"
+    const { verdict, summary, details } = judge(read(seed), read(withFiles(seed, { 'tools/index.ts': tool })))
+    const checks = [{ seq: 1, hash: '', check: 'static', verdict, summary, details, durationMs: 1, gates: true }]
+    const offering = (...after: string[]) => judged(replayOf({ offered: { before: ['shell'], after } }), {}, checks)
+    expect(await offering('shell')).toMatchObject({
+      verdict: 'unresolved',
+      summary: expect.stringContaining('standing never fires: none of its 1 replayed requests offers it'),
+    })
+    expect((await offering('shell', 'standing')).verdict).toBe('pass')
   })
 
   it('lets a short prompt grow', async () => {

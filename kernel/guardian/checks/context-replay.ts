@@ -1,5 +1,6 @@
+import { staticDetailsSchema } from '../../wire/operator-checks.ts'
 import type { ContextReplay } from '../../wire/operator-replay.ts'
-import { type Check, fail, pass, unresolved } from './check.ts'
+import { type Candidate, type Check, fail, pass, unresolved } from './check.ts'
 import { undecidable } from './undecidable.ts'
 
 const thresholds = {
@@ -20,8 +21,8 @@ export const contextReplay: Check = {
     'Runs the candidate at recorded steps up to its model call: errors, prompt size, cached share and cost per step.',
   gates: true,
   thresholds,
-  rules: { version: 2 },
-  async run({ agent, proposal, revision, baseRevision, thresholds: set }, { replays }, signal) {
+  rules: { version: 3 },
+  async run({ agent, proposal, revision, baseRevision, checks, thresholds: set }, { replays }, signal) {
     const { steps, ...limits } = { ...thresholds, ...set }
     const request = { agent, base: baseRevision, candidate: revision, label: `${agent}.${proposal}.replay`, signal }
     const replay = await undecidable('the replay', () => replays.context({ ...request, steps: Math.max(2, steps) }))
@@ -30,11 +31,17 @@ export const contextReplay: Check = {
         ...unresolved('no recorded step to replay yet: this agent has made no model call', { n: 0 }),
         gates: false,
       }
-    return 'verdict' in replay ? replay : judge(replay, limits)
+    return 'verdict' in replay ? replay : judge(replay, limits, gainedTools(checks))
   },
 }
 
-function judge(replay: ContextReplay, limits: Omit<typeof thresholds, 'steps'>) {
+/** By the kernel's own reading of the source, whatever the executor says that it has. */
+function gainedTools(checks: Candidate['checks']): string[] {
+  const read = staticDetailsSchema.safeParse(checks.findLast(({ check }) => check === 'static')?.details)
+  return read.success ? read.data.gained.filter(({ kind }) => kind === 'tool').map(({ what }) => what) : []
+}
+
+function judge(replay: ContextReplay, limits: Omit<typeof thresholds, 'steps'>, gained: readonly string[]) {
   const made = replay.steps.filter(({ before }) => before.tokens !== null)
   const broken = made.filter(({ after }) => after.error !== null)
   const certain = broken.find(({ after }) => !after.undecided)
@@ -72,6 +79,12 @@ function judge(replay: ContextReplay, limits: Omit<typeof thresholds, 'steps'>) 
       replay,
     )
   }
+  const idle = gained.filter((tool) => replay.offered?.after.includes(tool) === false)
+  if (idle.length > 0)
+    return unresolved(
+      `${idle.slice(0, 5).join(', ')} never fires: none of its ${made.length} replayed requests offers it. Offer it, or leave it out`,
+      replay,
+    )
   return pass(summaryOf(replay), replay)
 }
 

@@ -23,7 +23,13 @@ export interface Delta {
 export function deltaOf(base: readonly ReadFile[], candidate: readonly ReadFile[]): Delta {
   const [before, after] = [capabilities(base), capabilities(candidate)]
   const known = new Set(before.map(keyOf))
-  const gained = surplus(before, after).map((fact) => ({ ...fact, isNew: !known.has(keyOf(fact)) }))
+  const placed = new Set(before.map((fact) => `${fact.path} ${keyOf(fact)}`))
+  const were = new Set(base.map(({ path }) => path))
+  // What a file that was there reaches for as none of its own is new to it, whoever else does so.
+  const isNew = (fact: Fact) =>
+    !known.has(keyOf(fact)) ||
+    (/^(?:wire|exec)$/.test(fact.kind) && were.has(fact.path) && !placed.has(`${fact.path} ${keyOf(fact)}`))
+  const gained = surplus(before, after).map((fact) => ({ ...fact, isNew: isNew(fact) }))
   return {
     gained,
     lost: surplus(after, before),
@@ -115,9 +121,9 @@ function knobDelta(base: readonly ReadFile[], candidate: readonly ReadFile[]): K
     ['moved', ({ name, unit, value }) => `${name} ${unit} ${value}`],
     ['changed', (one) => `${one.path} ${one.name} ${toldOf(one)}`],
     ['moved', (one) => `${one.name} ${one.unit} ${toldOf(one)}`],
-    ['renamed', ({ path, value }) => `${path} ${value}`],
+    ['renamed', (one) => `${one.path} ${one.value} ${toldOf(one)}`],
     ['renamed', (one) => `${one.path} ${one.unit} ${toldOf(one)}`],
-    ['moved', ({ unit, value }) => `${unit} ${value}`],
+    ['moved', (one) => `${one.unit} ${one.value} ${toldOf(one)}`],
   ]
   for (const [how, same] of likenesses) {
     const waiting = grouped(before, same)
@@ -143,24 +149,26 @@ function knobDelta(base: readonly ReadFile[], candidate: readonly ReadFile[]): K
         buysBudget: buys(pair.after, pair.before.value, pair.after.value),
       })),
     ...after
-      .filter((one) => one.value !== 'heeded' && one.isBound && !isCopy(one))
+      .filter((one) => one.value !== 'heeded' && one.value !== 'kept' && one.isBound && !isCopy(one))
       .map((one) => ({
         ...knob(one, null, one.value, 'new'),
         // A bound that a new file brings along bounds what was not there.
         buysBudget:
           one.unit === 'effort' ||
+          one.name.startsWith('request.') ||
           one.value === 'loosened' ||
           one.name === 'model' ||
-          (existed.has(one.path) && one.unit !== 'limit'),
+          (existed.has(one.path) && one.unit !== 'limit' && one.unit !== 'notice'),
       })),
     ...before
-      .filter(({ path, isBound }) => exists.has(path) && isBound)
+      // What bounds a file goes with it; what the kernel tells of holds wherever it is asked for.
+      .filter(({ path, value, isBound }) => (exists.has(path) || value === 'heeded') && isBound)
       .map((one) => ({ ...knob(one, one.value, null, 'removed'), buysBudget: one.unit !== 'effort' })),
   ]
 }
 
 /** A limit of the kernel's stands for itself alone, and for no number. */
-const toldOf = ({ name, value }: Placed): string => (value === 'heeded' || value === 'loosened' ? name : '')
+const toldOf = ({ name, value }: Placed): string => (/^(?:heeded|loosened|kept)$/.test(String(value)) ? name : '')
 const sameIn = ({ path, name, unit, value }: Placed): string => `${path} ${name} ${unit} ${value}`
 
 function knob({ name, unit, path, line }: Placed, before: Knob['before'], after: Knob['after'], how: Knob['how']) {
@@ -172,7 +180,7 @@ const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'au
 /** More turns, tokens, time or tries; asked more often. */
 function buys({ unit }: Placed, before: number | string, after: number | string): boolean {
   if (typeof before === 'number' && typeof after === 'number')
-    return unit === 'polling' ? after < before : after > before
+    return unit === 'polling' || unit === 'notice' ? after < before : after > before
   if (before === 'heeded' || after === 'loosened') return true
   // One that is not known may be any.
   return !efforts.includes(String(after)) || efforts.indexOf(String(after)) > efforts.indexOf(String(before))

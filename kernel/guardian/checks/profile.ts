@@ -12,8 +12,11 @@ import { tapeReplay } from './tape-replay.ts'
 import { tests } from './tests.ts'
 import { types } from './types.ts'
 
-/** In order of cost. */
+/** In order of cost, unless the profile says otherwise. */
 const allChecks: readonly Check[] = [scope, staticCheck, claim, leakage, types, boot, tests, contextReplay, tapeReplay]
+
+/** Checks that read what another has found, and so come after it. */
+const reads: Readonly<Record<string, string>> = { claim: 'static', leakage: 'static', 'context-replay': 'static' }
 
 const defaultLimits: BreachLimits = {
   steps: 10,
@@ -35,6 +38,8 @@ export const settingsSchema = z.object({
       thresholds: z.record(z.string(), z.number()).optional(),
     }),
   ),
+  /** Names of checks; those that are not among them come last. */
+  order: z.array(z.string()).optional(),
   probation: limitsSchema.optional(),
   expiresAfterMs: z.number().nullable().optional(),
 })
@@ -64,7 +69,7 @@ export function profileOf(
   settings: Settings = noSettings,
   steps: number = defaultLimits.steps,
 ): Profile {
-  const all = checks.map((check): ProfileCheck => {
+  const all = inOrder(checks, settings.order ?? []).map((check): ProfileCheck => {
     const { gates = check.gates, runs = true, thresholds = {} } = settings.checks[check.name] ?? {}
     const known = Object.entries(thresholds).filter(([name]) => Object.hasOwn(check.thresholds, name))
     const defaults = check.thresholds
@@ -77,4 +82,24 @@ export function profileOf(
     .update(JSON.stringify({ checks: demands, probation, expiresAfterMs }))
     .digest('hex')
   return { checks: all, probation, expiresAfterMs, settings, hash }
+}
+
+function inOrder(checks: readonly Check[], order: readonly string[]): Check[] {
+  const place = ({ name }: Check) => (order.includes(name) ? order.indexOf(name) : order.length)
+  return checks.toSorted((a, b) => place(a) - place(b))
+}
+
+/** What is wrong with an order of these checks, in plain words; null: nothing. */
+export function orderProblem(checks: readonly Pick<Check, 'name'>[], order: readonly string[]): string | null {
+  const names = checks.map(({ name }) => name)
+  const strange = order.find((name) => !names.includes(name))
+  if (strange !== undefined) return `there is no check ${strange}: there are ${names.join(', ')}`
+  const twice = order.find((name, index) => order.indexOf(name) !== index)
+  if (twice !== undefined) return `${twice} stands in the order twice`
+  const left = names.filter((name) => !order.includes(name))
+  if (left.length > 0) return `the order leaves out ${left.join(', ')}: name every check once`
+  for (const [name, first] of Object.entries(reads))
+    if (order.indexOf(name) < order.indexOf(first) && order.includes(name))
+      return `${name} reads what ${first} has found: it comes after it`
+  return null
 }

@@ -26,6 +26,8 @@ const answerSchema: z.ZodType<FileFacts[]> = z.array(
         isBound: z.boolean(),
       }),
     ),
+    functions: z.array(located),
+    uses: z.array(z.string()),
     calls: z.array(z.strictObject({ in: z.string(), of: z.string(), loops: z.number(), line: z.number() })),
   }),
 )

@@ -62,7 +62,7 @@ export const scope: Check = {
   },
 }
 
-/** What the charter keeps from an agent. A person may change it all the same; it is then of the gravest tier. */
+/** What the charter keeps from an agent. What a person proposes is shown all the same, of the gravest tier, and is never approved. */
 function charterProblems({ by, base, files }: Candidate): IntakeProblem[] {
   if (by === 'operator') return []
   const changes = changesOf(base, files)

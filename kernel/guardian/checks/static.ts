@@ -11,7 +11,7 @@ import { readFacts } from './reading.ts'
 
 const listed = 200
 /** Raised with every change of what `facts/` finds or of what is demanded of it. */
-const version = 2
+const version = 3
 
 /** What the syntax tree says that the change can do, and whether it can be said at all. */
 export const staticCheck: Check = {
@@ -102,7 +102,33 @@ function problemsOf(
       ? `${what}. Leave it out, or let it run`
       : `${what}: write down what it does`,
   }))
-  return [...unreadable, ...hidden, ...idle, ...loadedTests]
+  return [...unreadable, ...hidden, ...idle, ...loadedTests, ...neverCalled(base, candidate, reached)]
+}
+
+/** Functions of the program that nothing asks for: new ones, and those that something did ask for before. */
+function neverCalled(
+  base: readonly ReadFile[],
+  candidate: readonly ReadFile[],
+  reached: ReadonlySet<string>,
+): StaticDetails['problems'] {
+  const idle = (files: readonly ReadFile[]) => {
+    const own = files.filter(({ path }) => path.endsWith('.ts') && !isTest(path))
+    const used = new Set(own.flatMap(({ facts }) => facts.uses.filter((name) => /^[.^]/.test(name))))
+    return own.flatMap(({ path, facts }) => {
+      const here = new Set(facts.uses)
+      const isUsed = (name: string) => here.has(name) || used.has(name) || used.has(`^${name}`) || used.has(`.${name}`)
+      return facts.functions.filter(({ what }) => !isUsed(what)).map(({ what, line }) => ({ path, what, line }))
+    })
+  }
+  const before = new Set(idle(base).map(({ what }) => what))
+  const isBefore = new Set(base.flatMap(({ facts }) => facts.functions.map(({ what }) => what)))
+  return idle(candidate)
+    .filter(({ path, what }) => reached.has(path) && !before.has(what))
+    .map(({ path, what, line }) => ({
+      path,
+      line,
+      problem: `never runs: nothing calls ${what.replace('.', '')}${isBefore.has(what) ? ' any more' : ''}. Leave it out, or let it run`,
+    }))
 }
 
 /** Every file that is loaded when `from` is. */

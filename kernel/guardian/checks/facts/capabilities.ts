@@ -67,7 +67,18 @@ export function capabilitiesOf(
       case 'MemberExpression':
         take(memberHits(node, ancestors, constants), node)
         break
+      case 'MetaProperty':
+        if (nameOf(node.meta) === 'import') add('process', 'import.meta', node)
+        break
+      case 'ExpressionStatement':
+        if (isLeftAlone(node.expression)) add('persistence', 'work that nobody waits for', node)
+        break
+      case 'VariableDeclarator':
+        if (ancestors.length <= 3 && isStore(node, ancestors)) add('persistence', 'a store of the whole program', node)
+        handedOut(node)
+        break
       case 'Property':
+        hosted(node)
         if (parent?.type === 'ObjectPattern' && propertyName(node, constants) === 'constructor')
           hide('takes a constructor out of an object, by which text becomes code', node)
         break
@@ -95,11 +106,31 @@ export function capabilitiesOf(
       imported(argument, node, 'getBuiltinModule')
       add('code-loading', 'process.getBuiltinModule', node)
     }
+    if (method === 'call' && callee.object !== null && isName(callee.object) && !isPlainArgument(argument, constants))
+      add('wire', 'a method whose name is made while it runs', node)
     if (!isKernel(callee.object)) return
     if (method === null) hide('asks the kernel by a member whose name is made while it runs', node)
     if (method === 'exec') add('exec', 'kernel.exec', node)
     if (method === 'call' && constants.of(argument) === null)
       hide('asks the kernel for a method whose name is made while it runs', node)
+  }
+
+  /** A member of the kernel's client under a name of its own. */
+  function handedOut({ id, init }: Node): void {
+    const pattern = bare(id)
+    if (pattern?.type !== 'ObjectPattern' || !isKernel(init)) return
+    for (const one of pattern.properties as Node[]) {
+      const name = one.type === 'Property' ? propertyName(one, constants) : null
+      if (name === 'exec') add('exec', 'kernel.exec', one)
+      else if (name !== 'task' && name !== 'completed')
+        hide(`hands on ${name ?? 'a member'} of the kernel’s client`, one)
+    }
+  }
+
+  /** A tool that the provider runs, outside of every box. */
+  function hosted({ value, key }: Node): void {
+    const what = nameOf(key) === 'type' ? constants.of(value) : null
+    if (typeof what === 'string' && hostedTools.test(what)) add('network', `${what} of the provider`, value as Node)
   }
 
   function tool(node: Node): void {
@@ -145,6 +176,43 @@ export function capabilitiesOf(
       hiding.push({ what: `switches the type checker off (${word})`, line: lineAt(comment.start) })
   }
   return { capabilities, hiding, imports }
+}
+
+const hostedTools =
+  /^(?:web_search\w*|file_search|code_interpreter|computer\w*|image_generation|mcp|local_shell|shell|container\w*)$/
+
+const isName = (node: unknown): boolean => bare(node)?.type === 'Identifier'
+
+/** What `Function.prototype.call` is given, or a name that is written down. */
+function isPlainArgument(node: unknown, constants: Constants): boolean {
+  const inner = bare(node)
+  return (
+    inner === null || constants.of(inner) !== null || /^(?:This|Object|Array)Expression$|^Literal$/.test(inner.type)
+  )
+}
+
+/** The kernel is asked, and nothing waits for its answer. */
+function isLeftAlone(node: unknown): boolean {
+  const inner = bare(node)
+  if (inner?.type === 'UnaryExpression' && inner.operator === 'void') return isLeftAlone(inner.argument)
+  if (inner?.type !== 'CallExpression') return false
+  const callee = bare(inner.callee)
+  if (callee?.type !== 'MemberExpression') return false
+  if (isKernel(callee.object) && /^(?:call|exec)$/.test(nameOf(callee.property) ?? '')) return true
+  return isLeftAlone(callee.object)
+}
+
+/** What is filled while the program runs, and outlives a turn. */
+function isStore({ init }: Node, ancestors: readonly Node[]): boolean {
+  if (ancestors.some(({ type }) => !/^(?:Program|ExportNamedDeclaration|VariableDeclaration)$/.test(type))) return false
+  const inner = bare(init)
+  if (ancestors.at(-1)?.kind !== 'const') return true
+  if (inner?.type === 'NewExpression')
+    return (
+      /^(?:Map|Set|WeakMap|WeakSet|Array)$/.test(nameOf(inner.callee) ?? '') && (inner.arguments as Node[]).length === 0
+    )
+  if (inner?.type === 'ArrayExpression') return (inner.elements as Node[]).length === 0
+  return inner?.type === 'ObjectExpression' && (inner.properties as Node[]).length === 0
 }
 
 /** A long text in parts that overlap, each short enough to be told whole. */

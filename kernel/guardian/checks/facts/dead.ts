@@ -19,10 +19,18 @@ export function deadIn(node: Node, constants: Constants): { what: string; node: 
   }
   const body = node.type === 'SwitchCase' ? node.consequent : node.body
   if (!Array.isArray(body)) return []
-  const end = (body as Node[]).findIndex(({ type }) => /^(?:Return|Throw|Break|Continue)Statement$/.test(type))
+  const end = (body as Node[]).findIndex(
+    (one) =>
+      leaves(one) || (one.type === 'IfStatement' && truth(one.test, constants) === true && leaves(one.consequent)),
+  )
   const rest =
     end < 0 ? [] : (body as Node[]).slice(end + 1).filter(({ type }) => !/^TS|Declaration$|^Empty/.test(type))
   return rest[0] === undefined ? [] : [never('what stands before it leaves', rest[0])]
+}
+
+function leaves(node: unknown): boolean {
+  const last = isNode(node) && node.type === 'BlockStatement' ? (node.body as Node[]).at(-1) : node
+  return isNode(last) && /^(?:Return|Throw|Break|Continue)Statement$/.test(last.type)
 }
 
 const never = (why: string, node: Node) => ({ what: `never runs: ${why}`, node })

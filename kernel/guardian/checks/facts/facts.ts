@@ -3,11 +3,21 @@ import { callsIn } from './calls.ts'
 import { capabilitiesOf } from './capabilities.ts'
 import { Constants } from './constants.ts'
 import type { FactsRequest, FileFacts } from './file-facts.ts'
+import { functionsIn } from './functions.ts'
 import { knobsOf } from './knobs.ts'
 import { SyntaxFault, shapeText, syntaxOf } from './syntax.ts'
 import { isTest } from './tests.ts'
 
-const none: FileFacts = { error: null, shape: null, capabilities: [], hiding: [], imports: [], knobs: [], calls: [] }
+const none: FileFacts = {
+  error: null,
+  shape: null,
+  capabilities: [],
+  hiding: [],
+  imports: [],
+  knobs: [],
+  calls: [],
+  ...{ functions: [], uses: [] },
+}
 
 /** Facts of each file, in order. A pure function of the texts. @param reading is told of each before it is read. */
 export function factsOf({ files, methods }: FactsRequest, reading: (path: string) => void = () => {}): FileFacts[] {
@@ -33,5 +43,12 @@ function fileFacts(path: string, text: string, methods: ReadonlySet<string>): Fi
   // Data reaches for nothing.
   if (path.endsWith('.json')) return { ...none, shape, knobs }
   const calls = callsIn(syntax, constants, path)
-  return { ...none, shape, knobs, calls, ...capabilitiesOf(syntax, constants, methods, isTest(path)) }
+  return {
+    ...none,
+    shape,
+    knobs,
+    calls,
+    ...functionsIn(syntax),
+    ...capabilitiesOf(syntax, constants, methods, isTest(path)),
+  }
 }

@@ -13,6 +13,10 @@ export interface FileFacts {
   hiding: Located[]
   knobs: KnobFact[]
   calls: CallFact[]
+  /** Functions of its own by name, methods with a dot before it; those that the engine or a base class may call are left out. */
+  functions: Located[]
+  /** Names that it asks for anywhere but inside the function of that name: members with a dot, what it imports with `^`. */
+  uses: string[]
 }
 
 /** The name by which `CallFact` has a call of the model. */

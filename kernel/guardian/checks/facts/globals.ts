@@ -7,7 +7,19 @@ export type Hit = { kind: CapabilityKind; what: string } | { problem: string }
 
 const textAsCode = new Set(['eval', 'Function', 'WebAssembly', 'AsyncFunction', 'GeneratorFunction'])
 const network = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'WebSocketStream', 'WebTransport'])
-const threads = new Set(['Worker', 'SharedWorker'])
+const threads = new Set(['Worker', 'SharedWorker', 'SharedArrayBuffer', 'Atomics'])
+const stores = new Set(['localStorage', 'sessionStorage', 'indexedDB', 'caches'])
+/** Other ends, and looks into the engine. */
+const channels = new Set([
+  'BroadcastChannel',
+  'MessageChannel',
+  'MessagePort',
+  'navigator',
+  'FinalizationRegistry',
+  'WeakRef',
+])
+/** What they are given runs later, whether or not anybody waits for it. */
+const later = new Set(['setTimeout', 'setImmediate', 'queueMicrotask', 'requestIdleCallback'])
 const roots = new Set(['globalThis', 'global'])
 /** Members of `process` that load code which nobody reads. */
 const loaders = new Set(['binding', '_linkedBinding', 'dlopen', 'mainModule', '_rawDebug', 'moduleLoadList'])
@@ -27,6 +39,9 @@ function namedHits(name: string): Hit[] {
   if (textAsCode.has(name)) return [{ problem: `runs text as code (${name})` }]
   if (network.has(name)) return [{ kind: 'network', what: name }]
   if (threads.has(name)) return [{ kind: 'process-start', what: name }]
+  if (stores.has(name)) return [{ kind: 'persistence', what: name }]
+  if (channels.has(name)) return [{ kind: 'process', what: name }]
+  if (later.has(name)) return [{ kind: 'persistence', what: `work for later (${name})` }]
   if (name === 'Reflect' || name === 'Proxy') return [{ kind: 'reflection', what: name }]
   return name === 'atob' ? [{ kind: 'decoding', what: name }] : []
 }

@@ -3,7 +3,10 @@ import type { Constants } from './constants.ts'
 import { propertyName } from './constants.ts'
 import type { KnobFact } from './file-facts.ts'
 import { heededIn } from './heeded.ts'
+import { noticesIn } from './notices.ts'
+import { requestFieldsIn } from './request-fields.ts'
 import { bare, type Node, nameOf, type Syntax, walk } from './syntax.ts'
+import { waysOutIn } from './ways-out.ts'
 
 /** By words of a name; the first that fits. What a step costs comes before how often and how long. */
 const units: [unit: Knob['unit'], words: RegExp][] = [
@@ -14,6 +17,7 @@ const units: [unit: Knob['unit'], words: RegExp][] = [
   ['turns', /^(?:turns?|steps?|rounds?|iterations?|cycles?|passes|calls|idle|actions?)$/],
   ['polling', /^(?:poll|polls|polling|interval|backoff|sleep|delay)$/],
   ['time', /^(?:timeout|timeouts|deadline|ms|millis|seconds|minutes|wait|duration|until|elapsed|expires?|ttl)$/],
+  ['notice', /^(?:notices?|notify|warn|warnings?|alerts?|remind|reminders?)$/],
   ['limit', /^(?:max|most|limit|limits|cap|caps|bound|bounds|kept|keep|threshold|bytes|chars|lines|length|shown)$/],
 ]
 const toldLimits = /^(?:max(?:Steps|Ms|OutputTokens)|budget(?:Tokens|NanoUsd))$/
@@ -58,6 +62,9 @@ export function knobsOf(syntax: Syntax, constants: Constants): KnobFact[] {
   return [
     ...knobs.filter((one) => !unused.has(one.variable ?? '')).map(({ variable: _, ...one }) => one),
     ...heededIn(syntax),
+    ...waysOutIn(syntax),
+    ...noticesIn(syntax, constants),
+    ...requestFieldsIn(syntax, constants),
   ]
 }
 

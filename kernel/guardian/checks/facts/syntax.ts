@@ -12,6 +12,8 @@ export interface Node {
 export interface Syntax {
   program: Node
   comments: Comment[]
+  /** As it was parsed; offsets are into it. */
+  source: string
   /** 1-based. */
   lineAt(offset: number): number
 }
@@ -35,7 +37,7 @@ export function syntaxOf(path: string, text: string): Syntax {
   }
   const [first] = errors
   if (first !== undefined) throw new SyntaxFault(first.message, lineAt(first.labels[0]?.start ?? 0))
-  return { program: program as unknown as Node, comments, lineAt }
+  return { program: program as unknown as Node, comments, source, lineAt }
 }
 
 export class SyntaxFault extends Error {
