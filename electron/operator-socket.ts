@@ -36,7 +36,7 @@ export function serveOperatorSocket(
     sockets.handleUpgrade(request, socket, head, (opened) => {
       opened.on('error', () => opened.terminate())
       if (who === 'stranger') opened.close(passRefused, 'open the URL that Exodesk printed')
-      else void handler.upgrade(paced(opened), { context: { via } })
+      else void handler.upgrade(paced(opened), { context: { via, viewer: {} } })
     })
   })
   return {

@@ -34,7 +34,7 @@ export function portHandler(operator: Kernel['operator']): { upgrade(port: Port,
         },
         postMessage: (data: unknown) => port.postMessage(data),
       }
-      handler.upgrade(framed as unknown as SupportedMessagePort, { context: { via } })
+      handler.upgrade(framed as unknown as SupportedMessagePort, { context: { via, viewer: {} } })
     },
   }
 }

@@ -45,12 +45,14 @@ const notFrames: [string, string | Buffer][] = [
 /** A router of a few procedures of the contract, by which every transport is measured. */
 function smallRouter() {
   const seen: string[] = []
+  const viewers: unknown[] = []
   const state = { yielded: 0, ended: 0 }
-  const os = implement(operatorContract).$context<{ via: string }>()
+  const os = implement(operatorContract).$context<{ via: string; viewer?: object }>()
   const router = {
     proposals: {
       file: os.proposals.file.handler(({ input, context }) => {
         seen.push(context.via)
+        viewers.push(context.viewer)
         if (input.path === 'broken.ts') throw new Error('/home/someone/secret: permission denied')
         if (input.path === 'none.ts')
           throw new ORPCError('not-found', { status: 404, message: 'there is no file none.ts' })
@@ -70,7 +72,7 @@ function smallRouter() {
       }),
     },
   }
-  return { router: router as unknown as Kernel['operator'], seen, state }
+  return { router: router as unknown as Kernel['operator'], seen, viewers, state }
 }
 
 function row(seq: number, text: string): EventRow {
@@ -146,6 +148,21 @@ describe.each([
       code: 'BAD_REQUEST',
     })
     leave()
+  })
+
+  it('[C25] says to the router which connection it is: one as long as it lasts, and never again', async () => {
+    const { router, viewers } = smallRouter()
+    const asked = { agent: 'a', proposal: 'P-1', path: 'b' }
+    const first = await open(router)
+    await first.desk.proposals.file(asked)
+    await first.desk.proposals.file(asked)
+    first.leave()
+    for (const close of closing.splice(0).reverse()) await close()
+    const second = await open(router)
+    await second.desk.proposals.file(asked)
+    second.leave()
+    const [one, again, other] = viewers
+    expect([typeof one, one === again, one === other]).toEqual(['object', true, false])
   })
 
   it('follows in order, and ends the source when its reader has seen enough', async () => {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { KernelError } from '../errors.ts'
 import type { Binding } from '../wire/events.ts'
+import { keptWords } from './checks/charter.ts'
 import type { Core } from './core.ts'
 import type { VerdictInput } from './guardian.ts'
 import { type ProposalRecord, short } from './state.ts'
@@ -12,6 +13,7 @@ interface View {
   agent: string
   proposal: string
   binding: Binding
+  viewer: object | undefined
   openedAt: number
 }
 
@@ -23,8 +25,8 @@ export interface Spent {
 }
 
 /**
- * Ties a verdict to the exact bytes and judgements that a view showed, once: its nonce lives in this process's memory only,
- * and is spent by the first verdict that brings it, whatever comes of it.
+ * Ties a verdict to the exact bytes and judgements that a view showed, once and in the connection that it was opened in: its
+ * nonce lives in this process's memory only, and is spent by the first verdict that brings it, whatever comes of it.
  */
 export function createBindings(core: Core) {
   const { ledger } = core
@@ -51,7 +53,12 @@ export function createBindings(core: Core) {
       const active = ledger.mustBeActive(agent)
       if (one.state === 'checking') return 'its checks are still running'
       if (one.state !== 'ready') return `it is ${one.state}${one.reason === null ? '' : `: ${one.reason}`}`
-      if (one.risk === 'KERNEL') return 'it changes what the charter keeps from an agent: nobody can approve it'
+      if (one.risk === 'KERNEL') {
+        const kept = one.fileRisks?.find(({ risk }) => risk === 'KERNEL')?.path
+        return kept === undefined
+          ? 'it changes what the charter keeps: leave that out and propose the rest'
+          : keptWords(kept)
+      }
       const change = core.changing.get(agent)
       if (change !== undefined) return `${change.what} is under way: wait until it is done`
       if (active.state === 'probation') {
@@ -62,13 +69,13 @@ export function createBindings(core: Core) {
       return null
     },
 
-    view(agent: string, proposal: string) {
+    view(agent: string, proposal: string, viewer?: object) {
       const one = ledger.proposal(agent, proposal)
       if (one.state !== 'ready')
         throw new KernelError('conflict', `${proposal} is ${one.state}: a verdict is possible only while it is ready`)
       const nonce = randomBytes(16).toString('hex')
       const binding = bindingOf(agent, one)
-      views.set(nonce, { agent, proposal, binding, openedAt: clock.monotonic() })
+      views.set(nonce, { agent, proposal, binding, viewer, openedAt: clock.monotonic() })
       for (const oldest of views.keys()) {
         if (views.size <= noncesMax) break
         views.delete(oldest)
@@ -93,7 +100,9 @@ export function createBindings(core: Core) {
 
   function shown(input: Omit<VerdictInput, 'reason'>): Spent {
     const view = views.get(input.nonce)
-    if (view === undefined) throw lookAgain('this view has been used or was never opened here')
+    // A view ends with the connection that it was opened in: no other can answer for what it showed.
+    if (view === undefined || view.viewer !== input.viewer)
+      throw lookAgain('this view has been used or was never opened here')
     if (view.agent !== input.agent || view.proposal !== input.proposal)
       throw lookAgain(`this view was opened for ${view.proposal} of ${view.agent}`)
     const one = ledger.proposal(input.agent, input.proposal)

@@ -9,6 +9,10 @@ import type { Checking } from './checking.ts'
 import { treeProblems } from './checks/scope.ts'
 import type { Core } from './core.ts'
 import type { DeriveInput, Guardian } from './guardian.ts'
+import { requireRoom } from './review.ts'
+
+/** An event has room for so many changes that fell; of more, those without a reason are counted. */
+const listedMost = 500
 
 type Fallen = NonNullable<EventData<'proposal.made'>['derived']>['fallen']
 
@@ -38,7 +42,7 @@ export function createDerive(core: Core, bindings: Bindings, checking: Checking)
       })
     },
 
-    async derive(input: DeriveInput): ReturnType<Guardian['derive']> {
+    async derive(input: Parameters<Guardian['derive']>[0]): ReturnType<Guardian['derive']> {
       core.requireOpen()
       const { agent } = input
       const { one, binding } = await ledger.locked(agent, async () => bindings.spend(input))
@@ -125,11 +129,26 @@ function fallenOf(cut: readonly FileHunks[], { keep, fallen = [] }: DeriveInput)
       `a reason is given for change ${stray.hunk} of ${stray.path}, which has not fallen`,
     )
   const reasons = new Map(fallen.toReversed().map((said) => [keyOf(said.path, said.hunk), said.reason]))
-  return all.map(({ path, hunk }) => ({
+  const told = all.map(({ path, hunk }) => ({
     path,
     lines: placeOf(hunk),
     reason: reasons.get(keyOf(path, hunk.id)) ?? '',
   }))
+  const said = told.length > listedMost ? withoutMany(told) : told
+  requireRoom(said, 'the changes that fell, with their reasons,')
+  return said
+}
+
+/** Of each file those with a reason, and how many there are beside them. */
+function withoutMany(fallen: Fallen): Fallen {
+  const silent = new Map<string, number>()
+  for (const { path, reason } of fallen) if (reason === '') silent.set(path, (silent.get(path) ?? 0) + 1)
+  const counted = [...silent].map(([path, count]) => ({
+    path,
+    lines: count === 1 ? '1 more change' : `${count} more changes`,
+    reason: '',
+  }))
+  return [...fallen.filter(({ reason }) => reason !== ''), ...counted]
 }
 
 const keyOf = (path: string, hunk: string): string => JSON.stringify([path, hunk])

@@ -54,6 +54,8 @@ export interface VerdictInput {
   nonce: string
   binding: Binding
   reason: string
+  /** Who gives it: the connection that the view was opened in, and no other. */
+  viewer?: object | undefined
 }
 /** `overrides`: exactly the checks that gate and are unresolved. */
 export type ApproveInput = VerdictInput & Pick<EventData<'proposal.reviewed'>, 'overrides' | 'onBreach' | 'looked'>
@@ -128,7 +130,7 @@ export interface Guardian extends PolicyService {
   list(filter: { agent?: string; waiting?: boolean }): Promise<ProposalSummary[]>
   get(agent: string, proposal: string): Promise<ProposalDetail>
   file(agent: string, proposal: string, path: string): Promise<{ before: string | null; after: string | null }>
-  view(agent: string, proposal: string): Promise<{ nonce: string; binding: Binding; issuedAt: number }>
+  view(agent: string, proposal: string, viewer?: object): Promise<{ nonce: string; binding: Binding; issuedAt: number }>
   /** What proposals are held to. */
   profile(): ProfileView
   /** By a person only. @throws KernelError `conflict` (another version is in force), `invalid`. */
@@ -146,7 +148,9 @@ export interface Guardian extends PolicyService {
    * A proposal of the operator's in place of this one, of fewer hunks or with edits. @throws KernelError `conflict` as
    * `approve`; `invalid` where nothing is left of it, or nothing is left out.
    */
-  derive(input: DeriveInput): Promise<{ proposal: string; revision: string; state: ProposalState }>
+  derive(
+    input: DeriveInput & Pick<VerdictInput, 'viewer'>,
+  ): Promise<{ proposal: string; revision: string; state: ProposalState }>
   /** The operator has looked through a file of it, or takes that back. */
   look(agent: string, proposal: string, revision: string, path: string, viewed: boolean): Promise<{ seq: number }>
 

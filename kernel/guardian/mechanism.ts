@@ -166,7 +166,7 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
       await ensureProfile()
       return profile.set(change)
     },
-    view: async (agent, proposal) => bindings.view(agent, proposal),
+    view: async (agent, proposal, viewer) => bindings.view(agent, proposal, viewer),
     approve: (input) => review.approve(input),
     reject: (input) => review.reject(input),
     sendBack: (input) => review.sendBack(input),

@@ -2,6 +2,7 @@ import { KernelError } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
 import { draft, type EventData } from '../wire/events.ts'
+import { hasWords } from '../wire/operator-review.ts'
 import type { Activation } from './activation.ts'
 import { type Bindings, lookAgain, type Spent } from './binding.ts'
 import { type Core, within } from './core.ts'
@@ -10,6 +11,9 @@ import type { Rules } from './rules.ts'
 import type { ProposalRecord } from './state.ts'
 
 type Reviewed = EventData<'proposal.reviewed'>
+
+/** An event holds 256 KiB; beside this there are a reason, overrides and file names. */
+const saidBytes = 128 * 1024
 
 /** Verdicts: the operator's on what a view showed, and those that a flag of the run or a rule gives in their place. */
 export function createReview(core: Core, bindings: Bindings, activation: Activation, rules: Rules) {
@@ -103,6 +107,7 @@ export function createReview(core: Core, bindings: Bindings, activation: Activat
       const { base, revision } = ledger.proposal(input.agent, input.proposal)
       const [before, after] = await Promise.all([revisions.read(base), revisions.read(revision)])
       requireLines(input.comments, { before, after })
+      requireRoom(input.comments, 'the comments')
       return settle(input, 'returned', () => ({ comments: [...input.comments] }))
     },
 
@@ -166,17 +171,14 @@ function overridesOf({ proposal, unresolved }: ProposalRecord, given: NonNullabl
   const needless = named.filter((check, index) => !unresolved.includes(check) || named.indexOf(check) !== index)
   if (needless.length > 0)
     throw new KernelError('invalid', `there is nothing to override in ${needless.join(', ')}. Nothing was decided`)
-  const empty = given.find(({ reason }) => isWordless(reason))
+  const empty = given.find(({ reason }) => !hasWords(reason))
   if (empty !== undefined)
     throw new KernelError('invalid', `the override of ${empty.check} needs a reason. Nothing was decided`)
   return given.map(({ check, reason }) => ({ check, reason }))
 }
 
-/** Blanks that nobody sees are no words. */
-const isWordless = (reason: string): boolean => !/[\p{L}\p{N}]/u.test(reason)
-
 function requireWords(reason: string, what: string): void {
-  if (isWordless(reason)) throw new KernelError('invalid', `${what} needs a reason: it is what the agent learns from`)
+  if (!hasWords(reason)) throw new KernelError('invalid', `${what} needs a reason: it is what the agent learns from`)
 }
 
 function requireLines(
@@ -191,6 +193,16 @@ function requireLines(
     if (line < 1 || line > Math.max(1, lines))
       throw new KernelError('invalid', `a comment is on line ${line} of ${path}, which has ${lines} lines ${where}`)
   }
+}
+
+/** What is said in one event has room there. @throws KernelError `invalid` */
+export function requireRoom(said: unknown, what: string): void {
+  const bytes = Buffer.byteLength(JSON.stringify(said))
+  if (bytes > saidBytes)
+    throw new KernelError(
+      'invalid',
+      `${what} have ${bytes} bytes together, at most ${saidBytes} are kept: say less. Nothing was decided`,
+    )
 }
 
 /** The approval was for a change of a revision that has not stayed. */

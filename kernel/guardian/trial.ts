@@ -14,12 +14,12 @@ export function createTrialGate(core: Core, bindings: Bindings) {
 
   return {
     /** Decides nothing: the nonce stays good for a verdict. */
-    subject({ agent, proposal, nonce, binding }: TrialInput): TrialSubject {
+    subject({ agent, proposal, nonce, binding, viewer }: TrialInput): TrialSubject {
       core.requireOpen()
       requireOrdinary(ledger.state(agent))
       const one = ledger.proposal(agent, proposal)
       const { revision: active } = ledger.mustBeActive(agent)
-      if (one.state === 'ready') bindings.requireShown({ agent, proposal, nonce, binding })
+      if (one.state === 'ready') bindings.requireShown({ agent, proposal, nonce, binding, viewer })
       else if (one.state !== 'checking')
         throw new KernelError('conflict', `${proposal} is ${one.state}: only one that waits for a verdict can be tried`)
       // While its checks run there is no view to bind to, but there are the bytes.

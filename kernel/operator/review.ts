@@ -1,5 +1,5 @@
 import type { Guardian } from '../guardian/guardian.ts'
-import type { DeriveInput, ProfileChange } from '../wire/operator-review.ts'
+import type { ProfileChange } from '../wire/operator-review.ts'
 
 type Given<K extends 'approve' | 'reject' | 'sendBack' | 'defer'> = Parameters<Guardian[K]>[0]
 
@@ -26,7 +26,7 @@ export function createReviewDesk(guardian: Guardian, typed: (text: string, what:
         comments: input.comments.map((one) => ({ ...one, text: typed(one.text, 'your comment') })),
       }),
     defer: (input: Given<'defer'>) => guardian.defer({ ...input, reason: reason(input.reason) }),
-    derive: ({ fallen, ...input }: DeriveInput) =>
+    derive: ({ fallen, ...input }: Parameters<Guardian['derive']>[0]) =>
       guardian.derive({
         ...input,
         reason: reason(input.reason),

@@ -52,6 +52,10 @@ it('tells how reviews went: unread approvals, time by line, what came back, and 
   const looked = { proposal: 'P-2', revision: hash, path: 'loop.ts', hash, viewed: true }
   await test.history.append([draft('proposal.looked', looked, { actor: 'operator', agent: 'a' })])
   await reviewed('P-2', { viewedMs: null, looked: { openMs: 50_000, files: 1, of: 1 } })
+  // Ticked after its verdict: nobody has read it for that.
+  await test.history.append([
+    draft('proposal.looked', { ...looked, proposal: 'P-1' }, { actor: 'operator', agent: 'a' }),
+  ])
   now += 3_600_000
   await reviewed('P-3', { verdict: 'rejected', viewedMs: null })
   await reviewed('P-4', { by: 'rule', rule: 'R-1' })

@@ -32,7 +32,8 @@ export async function reviewerHealth(history: History, clock: Clock, days = 30):
     ]),
   )
   const riskOf = new Map(readied.map((event) => [keyOf(event), event.data.risk]))
-  const looked = new Set(looks.filter(({ data }) => data.viewed).map(keyOf))
+  /** When each was first looked through: what is looked through after the verdict was not read for it. */
+  const looked = new Map(looks.filter(({ data }) => data.viewed).map((event) => [keyOf(event), event.seq]))
   const openMs = (event: Decided) => event.data.looked?.openMs ?? event.data.viewedMs
   const approved = decided.filter(({ data }) => data.verdict === 'approved')
   const approvedKeys = new Set(approved.map(keyOf))
@@ -54,7 +55,9 @@ export async function reviewerHealth(history: History, clock: Clock, days = 30):
       }),
     ),
     approvedUnread: approved
-      .filter((event) => !looked.has(keyOf(event)) && (event.data.looked?.files ?? 0) === 0)
+      .filter(
+        (event) => !((looked.get(keyOf(event)) ?? event.seq) < event.seq) && (event.data.looked?.files ?? 0) === 0,
+      )
       .map(refOf),
     laterRolledBack: undone
       .filter((event) => event.data.proposal !== null && approvedKeys.has(keyOf(event)))

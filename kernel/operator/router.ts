@@ -58,6 +58,8 @@ export interface OperatorParts {
 /** Which transport a call came by: a person's view, or a script. Both see and do the same. */
 export interface OperatorContext {
   via: 'desktop' | 'websocket' | 'socket'
+  /** Stands for the connection: a verdict is given in the one that its view was opened in. Absent: the host itself. */
+  viewer?: object
 }
 
 const statusOf: Record<string, number> = {
@@ -259,7 +261,7 @@ export function createRouter(parts: OperatorParts) {
     },
     trials: {
       list: os.trials.list.handler(({ input }) => trials.list(input)),
-      start: os.trials.start.handler(({ input }) => trials.start(input)),
+      start: os.trials.start.handler(({ input, context }) => trials.start(by(context, input))),
       stop: os.trials.stop.handler(({ input }) => trials.stop(input.trial)),
     },
     rules: {
@@ -303,15 +305,17 @@ export function createRouter(parts: OperatorParts) {
       look: os.proposals.look.handler(({ input: { agent, proposal, revision, path, viewed } }) =>
         guardian.look(agent, proposal, revision, path, viewed),
       ),
-      derive: os.proposals.derive.handler(({ input }) => review.derive(input)),
-      return: os.proposals.return.handler(({ input }) => review.return(input)),
-      defer: os.proposals.defer.handler(({ input }) => review.defer(input)),
+      derive: os.proposals.derive.handler(({ input, context }) => review.derive(by(context, input))),
+      return: os.proposals.return.handler(({ input, context }) => review.return(by(context, input))),
+      defer: os.proposals.defer.handler(({ input, context }) => review.defer(by(context, input))),
       list: os.proposals.list.handler(({ input }) => guardian.list(input)),
       get: os.proposals.get.handler(({ input }) => guardian.get(input.agent, input.proposal)),
       file: os.proposals.file.handler(({ input }) => guardian.file(input.agent, input.proposal, input.path)),
-      view: os.proposals.view.handler(({ input }) => guardian.view(input.agent, input.proposal)),
-      approve: os.proposals.approve.handler(({ input }) => review.approve(input)),
-      reject: os.proposals.reject.handler(({ input }) => review.reject(input)),
+      view: os.proposals.view.handler(({ input, context }) =>
+        guardian.view(input.agent, input.proposal, context.viewer),
+      ),
+      approve: os.proposals.approve.handler(({ input, context }) => review.approve(by(context, input))),
+      reject: os.proposals.reject.handler(({ input, context }) => review.reject(by(context, input))),
       submit: os.proposals.submit.handler(async ({ input }) => {
         await parts.ensureAgent(input.agent)
         const why = typed(input.why, 'why you propose it')
@@ -351,6 +355,11 @@ export function createRouter(parts: OperatorParts) {
       import: os.exports.import.handler(({ input }) => parts.exports.import(input.file, input.folder)),
     },
 }
+
+const by = <T extends object>({ viewer }: OperatorContext, input: T): T & { viewer: object | undefined } => ({
+  ...input,
+  viewer,
+})
 
 export type OperatorRouter = ReturnType<typeof createRouter>
 

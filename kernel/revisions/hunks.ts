@@ -21,12 +21,15 @@ export function cutHunks(from: readonly TreeFile[], to: readonly TreeFile[]): Fi
 export function keepHunks(from: readonly TreeFile[], to: readonly TreeFile[], keep: readonly KeptHunks[]): TreeFile[] {
   const [before, after] = [textsOf(from), textsOf(to)]
   const files = cutHunks(from, to)
-  const kept = new Map(keep.map(({ path, hunks }) => [path, new Set(hunks)]))
-  for (const [path, ids] of kept) {
-    const known = files.find((file) => file.path === path)?.hunks.map(({ id }) => id) ?? []
-    const unknown = [...ids].filter((id) => !known.includes(id))
-    if (known.length === 0 || unknown.length > 0)
-      throw new KernelError('invalid', `${path} has no change ${unknown.join(', ')}: look again`)
+  const known = new Map(files.map(({ path, hunks }) => [path, new Set(hunks.map(({ id }) => id))]))
+  const kept = new Map<string, Set<string>>()
+  for (const { path, hunks } of keep) {
+    const own = kept.get(path) ?? new Set()
+    kept.set(path, own)
+    for (const id of hunks) own.add(id)
+    const unknown = hunks.filter((id) => !known.get(path)?.has(id))
+    if (!known.has(path) || unknown.length > 0)
+      throw new KernelError('invalid', `${path.slice(0, 400)} has no change ${listOf(unknown)}: look again`)
   }
   const result = new Map(before)
   for (const { path, change, hunks } of files) {
@@ -91,6 +94,9 @@ function idOf(path: string, range: Range, old: readonly string[], now: readonly 
 function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 }
+
+const listOf = (ids: readonly string[]): string =>
+  ids.length > 3 ? `${listOf(ids.slice(0, 3))} and ${ids.length - 3} more` : ids.map((id) => id.slice(0, 64)).join(', ')
 
 const textsOf = (files: readonly TreeFile[]) => new Map(files.map(({ path, text }) => [path, text]))
 

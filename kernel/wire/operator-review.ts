@@ -5,13 +5,10 @@ import { agentName, count, done, proposalId, proposalRef, sha256 } from './ids.t
 
 /** Verdicts beyond a plain yes or no, what a reviewer has looked at, and what decides without one. */
 
-/** With a letter or a digit in it: blanks that nobody sees are no reason. */
-const words = z
-  .string()
-  .trim()
-  .min(1)
-  .max(4000)
-  .regex(/[\p{L}\p{N}]/u, 'say it in words')
+/** A letter or a digit that shows: blanks are no words, nor are the letters of Unicode that are drawn as nothing. */
+const shownWord = /(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}]/u
+export const hasWords = (text: string): boolean => shownWord.test(text)
+const words = z.string().trim().min(1).max(4000).regex(shownWord, 'say it in words')
 
 /** A verdict brings back the nonce and the binding of the view that it was made in. */
 const verdictInput = proposalRef.extend({ nonce: z.string(), binding: bindingSchema })
@@ -215,6 +212,8 @@ const profileChange = z.strictObject({
       }),
     )
     .optional(),
+  /** Every check once, as they are to run. */
+  order: z.array(z.string().max(64)).max(50).optional(),
   probation: limitsSchema.optional(),
   expiresAfterMs: count.nullable().optional(),
   reason: words,
