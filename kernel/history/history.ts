@@ -1,7 +1,10 @@
+import type { CostFilter } from '../store/cost-queries.ts'
 import type { Imported } from '../store/imported.ts'
-import type { StoreFault } from '../store/store.ts'
 import type { Facets } from '../store/search/facets.ts'
+import type { StoreFault } from '../store/store.ts'
 import type { Actor, Event, EventDraft, EventKind, Progress, requestItemKinds, TokenUsage } from '../wire/events.ts'
+
+import type { CacheBreakRow, CostReport, CostSums, contextBlocks, RepeatRow } from '../wire/operator-cost.ts'
 
 /** Which events a reader may see: one agent's (or, for the operator, all), up to and including `asOf`. */
 export interface View {
@@ -22,9 +25,6 @@ export interface ReadOptions {
   order?: 'asc' | 'desc'
 }
 
-export interface Page {
-  events: Event[]
-  /** Pass as `after` (asc) or `before` (desc); null at the end. */
 /** Beside what `read` takes: who acted, what failed, what a model call cost. */
 export interface FindOptions extends Omit<ReadOptions, 'order' | 'revision'> {
   step?: number
@@ -39,6 +39,9 @@ export interface FindOptions extends Omit<ReadOptions, 'order' | 'revision'> {
   seqs?: readonly number[]
 }
 
+export interface Page {
+  events: Event[]
+  /** Pass as `after` (asc) or `before` (desc); null at the end. */
   next: number | null
 }
 
@@ -106,6 +109,34 @@ export interface ToolRow {
   interrupted: number
   outputBytes: number
   durationMs: number
+}
+
+type Sums = Omit<CostSums, 'costNanoUsd'>
+type Block = (typeof contextBlocks)[number]
+
+/** As the roll-ups have it: `knownNanoUsd` is of the calls whose price is known, `unpriced` counts the others. */
+export interface CostRows {
+  total: Sums &
+    Record<Block | 'turns' | 'breaks' | 'missed' | 'missedNanoUsd' | 'missedUnknown', number> &
+    Record<'rentInstructions' | 'rentTools' | 'rentMemory' | 'rentUnknown', number>
+  byModel: (Sums & { model: string; others?: number })[]
+  byRevision: (Sums & { agent: string; activation: number; revision: string; others?: number })[]
+  byTask: (Sums & { agent: string; task: string; others?: number })[]
+  byTool: (Omit<CostReport['byTool'][number], 'costNanoUsd'> & { unpriced: number })[]
+  series: CostReport['series']
+  /** Of the latest request; undefined: the scope has no single one. */
+  latest: Record<Block, number> | undefined
+  breaks: (Omit<CacheBreakRow, 'cause' | 'because' | 'event' | 'proposal' | 'at'> & {
+    revision: string
+    before: string | null
+    after: string | null
+    /** The call before it. */
+    since: number | null
+    sinceRevision: string | null
+  })[]
+  repeats: (Omit<RepeatRow, 'costNanoUsd'> & { unpriced: number })[]
+  /** Of calls that failed, have no known cost, or whose tokens were not reported; newest first. */
+  troubled: number[]
 }
 
 /** One version of an artifact; the value is the blob `hash`. */
@@ -176,6 +207,10 @@ export interface History {
   read(view: View, options?: ReadOptions): Promise<Page>
   /** Text in any case that begins where a word does, newest first. */
   search(view: View, text: string, options?: Omit<ReadOptions, 'order'>): Promise<Page>
+  /** Newest first, by any of its conditions, for which there need be no text. */
+  find(view: View, text: string | null, options?: FindOptions): Promise<Page>
+  /** What `find` finds, counted by what it is of; at most the newest 10,000. */
+  facets(view: View, text: string | null, options?: FindOptions): Promise<Facets>
   /** Every event after `after`, in order, without gap or repetition, first from disk, then live. Ends when `signal` aborts. */
   follow(view: View, options: { after: number; task?: string; signal: AbortSignal }): AsyncIterable<Event[]>
   /** Called after each commit, in order, with what it added. Returns its undoing. */
@@ -207,10 +242,6 @@ export interface History {
   ): Promise<StepRow[]>
   /** Steps of an agent that are work on its policy and began in `(after, until]`, epoch ms. */
   policyWork(
-  /** Newest first, by any of its conditions, for which there need be no text. */
-  find(view: View, text: string | null, options?: FindOptions): Promise<Page>
-  /** What `find` finds, counted by what it is of; at most the newest 10,000. */
-  facets(view: View, text: string | null, options?: FindOptions): Promise<Facets>
     agent: string,
     time: { after: number; until: number },
   ): Promise<{ steps: number; costNanoUsd: number | null }>
@@ -237,6 +268,11 @@ export interface History {
     task: string,
     limit: number,
   ): Promise<{ seq: number; step: number | null; index: number; kind: string; costNanoUsd: number | null }[]>
+
+  /** Everything that is told of costs, read at one moment; at most `rows` of each list and `points` of the series. */
+  cost(filter: CostFilter, limits: { rows: number; points: number }): Promise<CostRows>
+  /** Blobs of both items of a cache break; null: there is none of that seq. */
+  costBreak(seq: number): Promise<{ before: string | null; after: string | null } | null>
 
   /** Every version of an artifact in the agent's lineage, oldest first. An event `artifact.written` must carry the next. */
   artifactVersions(agent: string, name: string): Promise<ArtifactVersion[]>

@@ -1,6 +1,6 @@
 import type { Store } from '../store/store.ts'
 import type { Progress } from '../wire/events.ts'
-import type { ActivationRow, History, StepRow, TaskTotals, ToolRow } from './history.ts'
+import type { ActivationRow, CostRows, History, StepRow, TaskTotals, ToolRow } from './history.ts'
 
 type Reports = Pick<
   History,
@@ -17,6 +17,8 @@ type Reports = Pick<
   | 'repeatedCalls'
   | 'byModel'
   | 'cacheBreaks'
+  | 'cost'
+  | 'costBreak'
 >
 
 /** Sums as the store names them. */
@@ -79,6 +81,9 @@ export function createReports(store: Pick<Store, 'query'>): Reports {
       const rows = await store.query('repeatedCalls', task, limit)
       return rows as Awaited<ReturnType<History['repeatedCalls']>>
     },
+    cost: async (filter, limits) => (await store.query('cost', filter, limits)) as unknown as CostRows,
+    costBreak: async (seq) =>
+      ((await store.query('costBreak', seq)) as { before: string | null; after: string | null } | undefined) ?? null,
     async cacheBreaks(task, limit) {
       const rows = await store.query('cacheBreaks', task, limit)
       return rows as Awaited<ReturnType<History['cacheBreaks']>>

@@ -112,6 +112,7 @@ export function createCommits(db: Connection) {
     savepoint.run()
     try {
       const value = apply(op)
+      rollups.flush()
       release.run()
       return { id, ok: true, value }
     } catch (error) {
@@ -132,7 +133,9 @@ export function createCommits(db: Connection) {
     const before = head
     begin.run()
     try {
-      return group.map(({ id, op }) => ({ id, ok: true, value: apply(op) }))
+      const outcomes = group.map(({ id, op }): Outcome => ({ id, ok: true, value: apply(op) }))
+      rollups.flush()
+      return outcomes
     } catch (error) {
       if (!isOwnFault(error)) throw error
       db.exec('ROLLBACK')

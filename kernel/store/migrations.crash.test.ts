@@ -8,9 +8,10 @@ import { openTestHistory } from '../history/fixture.ts'
 import { verifyDataDir } from '../history/verify-only.ts'
 import { createCommits } from './commits.ts'
 import { history } from './migrations/0001-history.ts'
-import { migrate } from './migrations.ts'
+import { costs } from './migrations/0006-costs.ts'
+import { migrate, migrations } from './migrations.ts'
 import { startSignedHead, writeSignedHead } from './signed-head.ts'
-import { openForReading, openForWriting, openPlain } from './sqlite.ts'
+import { type Connection, openForReading, openForWriting, openPlain } from './sqlite.ts'
 
 let dataDir: string
 beforeEach(() => {
@@ -32,6 +33,8 @@ function makeFirst(): void {
   db.exec('CREATE TABLE tool_operations (agent, task, name, operation, calls)')
   const added = ['tool_errors', 'policy_work']
   for (const column of added) db.exec(`ALTER TABLE step_rollup ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`)
+  const before = tablesOf(db, "name LIKE 'cache_breaks%'")
+  db.exec(costs)
   const commits = createCommits(db)
   const rows = Array.from({ length: 40 }, (_, n) => {
     const data = JSON.stringify({ text: `note ${n}` })
@@ -45,7 +48,16 @@ function makeFirst(): void {
   writeSignedHead(dataDir, commits.head() ?? { seq: 0, hash: '' })
   db.exec('DROP TABLE archived_blobs; DROP TABLE tool_operations')
   for (const column of added) db.exec(`ALTER TABLE step_rollup DROP COLUMN ${column}`)
+  db.exec('DROP INDEX repeated_calls_most')
+  for (const table of costTables) db.exec(`DROP TABLE ${table}`)
+  for (const sql of before) db.exec(sql)
   db.close()
+}
+
+const costTables = ['spend_slots', 'step_costs', 'tool_slots', 'repeats', 'troubled_calls', 'cache_breaks']
+
+function tablesOf(db: Connection, which: string): string[] {
+  return db.prepare(`SELECT sql FROM sqlite_schema WHERE ${which} AND sql IS NOT NULL`).pluck().all() as string[]
 }
 
 function events(path: string): unknown {
@@ -85,7 +97,7 @@ describe('a migration of schema 1', () => {
     expect(await test.history.verify()).toMatchObject({ ok: true, events: 40 })
     await test.history.append([{ kind: 'note.added', data: { text: 'later' }, actor: 'kernel' }])
     await test.history.close()
-    expect(schema(file())).toBe(4)
+    expect(schema(file())).toBe(migrations.length)
     expect((events(file()) as unknown[]).slice(0, 40)).toEqual(before)
     expect(schema(`${file()}.schema-1`)).toBe(1)
     expect(events(`${file()}.schema-1`)).toEqual(before)

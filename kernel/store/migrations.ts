@@ -5,10 +5,25 @@ import { history } from './migrations/0001-history.ts'
 import { durability } from './migrations/0002-durability.ts'
 import { tools } from './migrations/0003-tools.ts'
 import { effects } from './migrations/0004-effects.ts'
+import { speed } from './migrations/0005-speed.ts'
+import { costs } from './migrations/0006-costs.ts'
+import { deriveCosts } from './migrations/0006-derive.ts'
 import { type Connection, openInMemory } from './sqlite.ts'
 
+type Migration = string | ((db: Connection) => void)
+
 /** The schema after the first n is version n. */
-export const migrations: readonly string[] = [history, durability, tools, effects]
+export const migrations: readonly Migration[] = [
+  history,
+  durability,
+  tools,
+  effects,
+  speed,
+  (db) => {
+    db.exec(costs)
+    deriveCosts(db)
+  },
+]
 
 /** 'exod': says whose file it is. */
 const applicationId = 0x65786f64
@@ -19,13 +34,14 @@ const applicationId = 0x65786f64
  * @throws KernelError `unavailable` where the file is of a newer version or of another program, is damaged, or there is
  * no room for the copy; it is then left as it was.
  */
-export function migrate(db: Connection, version: string, steps: readonly string[] = migrations): void {
+export function migrate(db: Connection, version: string, steps: readonly Migration[] = migrations): void {
   const from = schemaNumber(db, version, steps.length)
   if (from > 0 && from < steps.length) copyAside(db, from)
   for (const [index, step] of steps.entries()) {
     if (index < from) continue
     db.transaction(() => {
-      db.exec(step)
+      if (typeof step === 'string') db.exec(step)
+      else step(db)
       db.prepare('INSERT INTO schemas (number, version) VALUES (?, ?)').run(index + 1, version)
       db.pragma(`application_id = ${applicationId}`)
       db.pragma(`user_version = ${index + 1}`)

@@ -1,10 +1,11 @@
 import { KernelError } from '../errors.ts'
 import { type ArchivedBlob, readArchived } from './archives.ts'
+import { createCostQueries } from './cost-queries.ts'
 import { lineage } from './lineage.ts'
 import { createPages, type FindOptions, type PageOptions, type PageRows, type PageView } from './pages.ts'
 import { itemsOf } from './requests.ts'
-import { createSearch } from './search/search.ts'
 import { facetsOf } from './search/facets.ts'
+import { createSearch } from './search/search.ts'
 import { readSignedHeads } from './signed-head.ts'
 import { plainSums, spendColumns, spendSums } from './spend.ts'
 import type { Connection } from './sqlite.ts'
@@ -67,12 +68,11 @@ export function createQueries(db: Connection, dataDir: string) {
   }
 
   const methods = {
+    ...createCostQueries(db),
+
     read: (view: PageView, options: PageOptions): PageRows => page(view, options),
 
     search,
-
-    blob(hash: string): Buffer | null {
-      const place = archived.get(hash) as Omit<ArchivedBlob, 'hash'> | undefined
     /** As a search, for which there need be no text. */
     find: search,
     facets: (view: PageView, text: string | null, options: FindOptions) => facetsOf(search, view, text, options),
@@ -88,6 +88,9 @@ export function createQueries(db: Connection, dataDir: string) {
         .pluck()
         .all(...values, ...ofAgent) as string[]
     },
+
+    blob(hash: string): Buffer | null {
+      const place = archived.get(hash) as Omit<ArchivedBlob, 'hash'> | undefined
       if (place !== undefined) return readArchived(dataDir, { hash, ...place })
       return (blob.get(hash) as Buffer | undefined) ?? null
     },
@@ -248,7 +251,7 @@ export function createQueries(db: Connection, dataDir: string) {
     cacheBreaks: (task: string, limit: number) =>
       db
         .prepare(`SELECT seq, step, item AS "index", kind, cost_nano_usd AS costNanoUsd FROM cache_breaks
-          WHERE task = ? ORDER BY seq DESC LIMIT ?`)
+          WHERE task = ? AND kind <> 'none' ORDER BY seq DESC LIMIT ?`)
         .all(task, limit),
 
     artifactVersions(agent: string, name: string): ArtifactRow[] {

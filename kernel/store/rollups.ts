@@ -1,58 +1,94 @@
 import { KernelError } from '../errors.ts'
 import type { EventData, EventKind } from '../wire/events.ts'
 import { sha256 } from './chain.ts'
+import { type CallPlace, costTables } from './cost-rollups.ts'
 import { latestArtifactVersion, lineage } from './lineage.ts'
 import type { DraftRow } from './messages.ts'
-import { spendOf, spendTables } from './spend.ts'
+import { spendNames, spendOf, spendValues } from './spend.ts'
 import type { Connection } from './sqlite.ts'
+import { createSums } from './sums.ts'
 
 /** Arguments of a repeated call are shown, not replayed. */
 const shownArguments = 2_000
 
-interface Step {
+/** Tools whose time is kept at hand. */
+const toolsAtHand = 1_000
+const activationsAtHand = 1_000
+const noActivation: Active = { activation: 0, revision: '' }
+const noSpend = spendNames.map(() => 0)
+
+interface Active {
   activation: number
   revision: string
+}
+
+interface Step extends Active {
   key: string
+  /** Its row's, and what the row begins with. */
+  place: readonly [task: string, turn: number, step: number]
+  first: readonly [agent: string | null, activation: number, revision: string, at: number]
 }
 
 type Projection<K extends EventKind> = (seq: number, row: DraftRow, data: EventData<K>, step: Step | null) => void
 
 /**
- * Keeps the derived tables in step with the log, inside the transaction that adds the event: charts and reports read
- * these and never the log. Events of a check are no work of the task and count only as spend.
+ * Keeps the derived tables in step with the log, inside the transaction that adds the events, which ends with `flush`:
+ * charts and reports read these and never the log. Events of a check are no work of the task and count only as spend.
  *
  * A full verification derives the same tables again by this code, so what changes here needs a migration that derives
  * anew what is stored. `isReplay`: into tables of its own, from events that were accepted once.
  */
 export function createRollups(db: Connection, { isReplay = false } = {}) {
-  const spend = spendTables(db)
+  const models = createSums(db, { table: 'model_rollup', key: ['agent', 'task', 'model'], sums: spendNames })
+  const minutes = createSums(db, { table: 'minute_rollup', key: ['minute', 'agent', 'task'], sums: spendNames })
+  const steps = createSums(db, {
+    table: 'step_rollup',
+    key: ['task', 'turn', 'step'],
+    first: ['agent', 'activation', 'revision', 'at'],
+    made: { progress: '(SELECT value FROM progress WHERE task = ?)' },
+    sums: ['tool_calls', 'tool_errors', ...spendNames],
+  })
+  const activations = createSums(db, {
+    table: 'activation_rollup',
+    key: ['task', 'activation'],
+    first: ['agent', 'revision'],
+    made: {
+      progress_from: '(SELECT value FROM progress WHERE task = ?)',
+      progress_to: '(SELECT value FROM progress WHERE task = ?)',
+    },
+    sums: ['steps', ...spendNames],
+  })
+  const tools = createSums(db, {
+    table: 'tool_rollup',
+    key: ['agent', 'task', 'name'],
+    sums: ['calls', 'errors', 'interrupted', 'output_bytes'],
+  })
+  const operations = createSums(db, {
+    table: 'tool_operations',
+    key: ['agent', 'task', 'name', 'operation'],
+    sums: ['calls'],
+  })
+  const repeats = createSums(db, {
+    table: 'repeated_calls',
+    key: ['task', 'name', 'arguments_hash'],
+    first: ['arguments'],
+    sums: ['count'],
+  })
+  const costs = costTables(db)
+  const sums = [models, minutes, steps, activations, tools, operations, repeats]
   const run = {
-    step: db.prepare(`INSERT OR IGNORE INTO step_rollup (task, turn, step, agent, activation, revision, at, progress)
-      VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT value FROM progress WHERE task = ?))`),
-    activation:
-      db.prepare(`INSERT OR IGNORE INTO activation_rollup (task, activation, agent, revision, progress_from, progress_to)
-      SELECT ?, ?, ?, ?, (SELECT value FROM progress WHERE task = ?), (SELECT value FROM progress WHERE task = ?)`),
-    stepOfActivation: db.prepare('UPDATE activation_rollup SET steps = steps + 1 WHERE task = ? AND activation = ?'),
     stepOf: db.prepare('SELECT activation, revision FROM step_rollup WHERE task = ? AND turn = ? AND step = ?'),
     activeAs: db.prepare(
       'SELECT activation, revision FROM activations WHERE agent = ? AND revision = ? ORDER BY seq DESC LIMIT 1',
     ),
     active: db.prepare('SELECT activation, revision FROM activations WHERE agent = ? ORDER BY seq DESC LIMIT 1'),
-    toolCall: db.prepare(`UPDATE step_rollup SET tool_calls = tool_calls + 1, policy_work = max(policy_work, ?)
-      WHERE task = ? AND turn = ? AND step = ?`),
-    toolEnd: db.prepare(`UPDATE step_rollup SET tool_errors = tool_errors + ?, policy_work = max(policy_work, ?)
-      WHERE task = ? AND turn = ? AND step = ?`),
-    tool: db.prepare(`INSERT INTO tool_rollup (agent, task, name, calls, errors, interrupted, output_bytes, duration_ms)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,
-      errors = errors + excluded.errors, interrupted = interrupted + excluded.interrupted,
-      output_bytes = output_bytes + excluded.output_bytes, duration_ms = duration_ms + excluded.duration_ms`),
-    operation: db.prepare(`INSERT INTO tool_operations (agent, task, name, operation, calls) VALUES (?, ?, ?, ?, 1)
-      ON CONFLICT DO UPDATE SET calls = calls + 1`),
-    repeat: db.prepare(`INSERT INTO repeated_calls (task, name, arguments_hash, arguments, count) VALUES (?, ?, ?, ?, 1)
-      ON CONFLICT DO UPDATE SET count = count + 1`),
-    break: db.prepare(
-      'INSERT INTO cache_breaks (task, seq, step, item, kind, cost_nano_usd) VALUES (?, ?, ?, ?, ?, ?)',
+    toolCallOf: db.prepare(
+      'UPDATE step_rollup SET tool_calls = tool_calls + 1 WHERE task = ? AND turn = ? AND step = ?',
     ),
+    policyWork: db.prepare('UPDATE step_rollup SET policy_work = 1 WHERE task = ? AND turn = ? AND step = ?'),
+    toolTime: db.prepare('SELECT duration_ms FROM tool_rollup WHERE agent = ? AND task = ? AND name = ?').pluck(),
+    setToolTime: db.prepare('UPDATE tool_rollup SET duration_ms = ? WHERE agent = ? AND task = ? AND name = ?'),
+    made: db.prepare('SELECT 1 FROM repeated_calls WHERE task = ? AND name = ? AND arguments_hash = ?'),
     breakOfStep: db.prepare(`UPDATE step_rollup SET break_seq = ?, break_index = ?, break_kind = ?
       WHERE task = ? AND turn = ? AND step = ?`),
     progress:
@@ -74,6 +110,20 @@ export function createRollups(db: Connection, { isReplay = false } = {}) {
     blank: db.prepare('UPDATE events SET data = NULL WHERE seq = ? AND data IS NOT NULL'),
   }
   let current: Step | null = null
+  /** Of each agent and revision, until the pointer of any moves. */
+  const active = new Map<string, Active>()
+  /** Fractions of a millisecond are added one by one, in order: any other way of adding them up gives another last digit. */
+  const toolTimes = new Map<string, { place: readonly string[]; ms: number; isWritten: boolean }>()
+
+  function flush(): void {
+    for (const table of sums) table.flush()
+    costs.flush()
+    for (const time of toolTimes.values()) {
+      if (!time.isWritten) run.setToolTime.run(time.ms, ...time.place)
+      time.isWritten = true
+    }
+    if (toolTimes.size > toolsAtHand) toolTimes.clear()
+  }
 
   /** The step that the event is of, made where this is its first event. */
   function touchStep(row: DraftRow): Step | null {
@@ -81,70 +131,102 @@ export function createRollups(db: Connection, { isReplay = false } = {}) {
     if (task === null || turn === null || step === null) return null
     const key = `${turn} ${step} ${agent} ${task}`
     if (current?.key === key) return current
-    const active = activationOf(agent, revision)
-    const made = run.step.run(task, turn, step, agent, active.activation, active.revision, at, task).changes > 0
-    if (made) {
-      touchActivation(task, agent, active)
-      run.stepOfActivation.run(task, active.activation)
-      current = { ...active, key }
-    } else {
-      const found = run.stepOf.get(task, turn, step) as { activation: number; revision: string }
-      current = { ...found, key }
+    const place = [task, turn, step] as const
+    // It may be another agent's, and not yet be written.
+    if (steps.has(place)) steps.flush()
+    const found = run.stepOf.get(...place) as Active | undefined
+    const of = found ?? activationOf(agent, revision)
+    current = { ...of, key, place, first: [agent, of.activation, of.revision, at] }
+    if (found === undefined) {
+      steps.add(place, current.first, [0, 0, ...noSpend])
+      activations.add([task, of.activation], [agent, of.revision], [1, ...noSpend])
     }
     return current
   }
 
-  function touchActivation(task: string, agent: string | null, active: { activation: number; revision: string }): void {
-    run.activation.run(task, active.activation, agent, active.revision, task, task)
-  }
-
   /** Of the generation that did it, which during a replacement need not be the active one any more. */
-  function activationOf(agent: string | null, revision: string | null): { activation: number; revision: string } {
+  function activationOf(agent: string | null, revision: string | null): Active {
+    const key = JSON.stringify([agent, revision])
+    const known = active.get(key)
+    if (known !== undefined) return known
     const found = (revision === null ? undefined : run.activeAs.get(agent, revision)) ?? run.active.get(agent)
-    return (
-      (found as { activation: number; revision: string } | undefined) ?? { activation: 0, revision: revision ?? '' }
-    )
+    const of = (found as Active | undefined) ?? { activation: 0, revision: revision ?? '' }
+    if (active.size >= activationsAtHand) active.clear()
+    active.set(key, of)
+    return of
   }
 
   function modelCalled(seq: number, row: DraftRow, data: EventData<'model.called'>, step: Step | null): void {
     const [at, agent, task, runKind, , turn, stepNumber, , revision] = row
-    const spent = spendOf(data)
-    spend.model(agent ?? '', task ?? '', data.model, spent)
-    spend.minute(Math.floor(at / 60_000), agent ?? '', task ?? '', spent)
+    const spent = spendValues(spendOf(data))
+    models.add([agent ?? '', task ?? '', data.model], [], spent)
+    minutes.add([Math.floor(at / 60_000), agent ?? '', task ?? ''], [], spent)
+    const of = step ?? (runKind === 'check' ? noActivation : activationOf(agent, revision))
+    costs.modelCalled(placeOf(seq, row, of, step), data, spent)
     if (task === null || runKind === 'check') return
-    const active = step ?? activationOf(agent, revision)
-    if (step === null) touchActivation(task, agent, active)
-    else spend.step(task, turn, stepNumber, spent)
-    spend.activation(task, active.activation, spent)
+    if (step !== null) steps.add(step.place, step.first, [0, 0, ...spent])
+    activations.add([task, of.activation], [agent, of.revision], [0, ...spent])
     const broken = data.firstDifference
-    if (broken === null) return
-    run.break.run(task, seq, stepNumber, broken.index, broken.kind, data.costNanoUsd)
+    if (broken === null || (broken.kind !== 'model' && broken.after === null)) return
+    steps.flush()
     run.breakOfStep.run(seq, broken.index, broken.kind, task, turn, stepNumber)
   }
 
-  function toolCalled(_seq: number, row: DraftRow, data: EventData<'tool.called'>, of: Step | null): void {
+  /** Between steps, and in a check, nothing is known of the call before. */
+  function placeOf(seq: number, row: DraftRow, of: Active, step: Step | null): CallPlace {
+    const [at, agent, task, runKind, , turn, number] = row
+    return {
+      ...{ seq, at, agent: agent ?? '', task: task ?? '', turn, step: step === null ? null : number },
+      ...{ purpose: runKind === 'check' ? 'check' : 'task', activation: of.activation, revision: of.revision },
+    }
+  }
+
+  function toolCalled(seq: number, row: DraftRow, data: EventData<'tool.called'>, of: Step | null): void {
     const [, agent, task, , , turn, step] = row
-    run.tool.run(agent ?? '', task ?? '', data.name, 1, 0, 0, 0, 0)
-    // Of its own policy: what names the working copy, or asks the kernel about it.
-    run.toolCall.run(of !== null && data.arguments.includes('/policy') ? 1 : 0, task, turn, step)
+    tools.add([agent ?? '', task ?? '', data.name], [], [1, 0, 0, 0])
+    if (of !== null) {
+      steps.add(of.place, of.first, [1, 0, ...noSpend])
+      // Of its own policy: what names the working copy, or asks the kernel about it.
+      if (data.arguments.includes('/policy')) isPolicyWork(of)
+    } else if (task !== null && turn !== null && step !== null) {
+      steps.flush()
+      run.toolCallOf.run(task, turn, step)
+    }
     const identity = data.argumentsBlob ?? sha256(data.arguments)
-    if (task !== null) run.repeat.run(task, data.name, identity, data.arguments.slice(0, shownArguments))
+    const key = [task, data.name, identity]
+    const isRepeat = task !== null && (repeats.has(key) || run.made.get(...key) !== undefined)
+    costs.toolCalled(placeOf(seq, row, of ?? noActivation, of), data.name, identity, isRepeat)
+    if (task !== null) repeats.add([task, data.name, identity], [data.arguments.slice(0, shownArguments)], [1])
+  }
+
+  function isPolicyWork(of: Step): void {
+    steps.flush()
+    run.policyWork.run(...of.place)
   }
 
   function toolFinished(_seq: number, row: DraftRow, data: EventData<'tool.finished'>, of: Step | null): void {
     const failed = data.outcome === 'error' ? 1 : 0
     const interrupted = data.outcome === 'interrupted' ? 1 : 0
-    const [, agent, task, , , turn, step] = row
-    run.tool.run(agent ?? '', task ?? '', data.name, 0, failed, interrupted, data.outputBytes, data.durationMs ?? 0)
-    const operations = [...new Set(data.operations)]
-    const isPolicyWork = operations.some((operation) => operation.startsWith('policy.'))
-    if (of !== null && (failed > 0 || isPolicyWork)) run.toolEnd.run(failed, isPolicyWork ? 1 : 0, task, turn, step)
-    for (const operation of operations) run.operation.run(agent ?? '', task ?? '', data.name, operation)
+    const place = [row[1] ?? '', row[2] ?? '', data.name] as const
+    tools.add(place, [], [0, failed, interrupted, data.outputBytes])
+    addToolTime(place, data.durationMs ?? 0)
+    const asked = [...new Set(data.operations)]
+    if (of !== null && failed > 0) steps.add(of.place, of.first, [0, failed, ...noSpend])
+    if (of !== null && asked.some((operation) => operation.startsWith('policy.'))) isPolicyWork(of)
+    for (const operation of asked) operations.add([...place, operation], [], [1])
+  }
+
+  function addToolTime(place: readonly string[], ms: number): void {
+    const key = JSON.stringify(place)
+    const time = toolTimes.get(key) ?? { place, ms: (run.toolTime.get(...place) as number | undefined) ?? 0 }
+    toolTimes.set(key, { place, ms: time.ms + ms, isWritten: false })
   }
 
   function progressed(seq: number, row: DraftRow, data: EventData<'task.progressed'>, step: Step | null): void {
     const [, agent, task, , , , , , revision] = row
     if (task === null) throw new KernelError('invalid', 'task.progressed needs the task in its header')
+    // What is not written yet began with the progress until here.
+    flush()
     run.progress.run(task, agent, seq, data.value, data.goal, data.unit, data.source)
     run.progressOfStep.run(data.value, task)
     const { activation } = step ?? activationOf(agent, revision)
@@ -194,6 +276,7 @@ export function createRollups(db: Connection, { isReplay = false } = {}) {
     const agent = row[1]
     if (agent === null) throw new KernelError('invalid', 'revision.activated needs the agent in its header')
     run.activate.run(agent, seq, data.activation, data.revision)
+    active.clear()
   }
 
   const projections: { [K in EventKind]?: Projection<K> } = {
@@ -220,9 +303,15 @@ export function createRollups(db: Connection, { isReplay = false } = {}) {
     active(agent: string): string | null {
       return (run.active.get(agent) as { revision: string } | undefined)?.revision ?? null
     },
+    /** Writes what the events so far add up to; before a commit. */
+    flush,
     /** Forgets what it remembers of rows that were rolled back. */
     reset(): void {
       current = null
+      active.clear()
+      toolTimes.clear()
+      costs.reset()
+      for (const table of sums) table.clear()
     },
   }
 }

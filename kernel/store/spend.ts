@@ -1,5 +1,4 @@
 import type { EventData, TokenUsage } from '../wire/events.ts'
-import type { Connection } from './sqlite.ts'
 
 export interface Spend extends TokenUsage {
   calls: number
@@ -22,7 +21,8 @@ export function spendOf(call: EventData<'model.called'>): Spend {
   }
 }
 
-const columns = [
+/** Columns of every table that sums up spend, and what each adds to them. */
+export const spendNames = [
   'uncached',
   'cache_read',
   'cache_write',
@@ -33,7 +33,7 @@ const columns = [
   'cost_nano_usd',
   'unpriced',
 ]
-const values = (spend: Spend) => [
+export const spendValues = (spend: Spend) => [
   spend.uncached,
   spend.cacheRead,
   spend.cacheWrite,
@@ -44,27 +44,6 @@ const values = (spend: Spend) => [
   spend.costNanoUsd,
   spend.unpriced,
 ]
-
-/** Adds to the sums. Rows of steps and activations must be there; those by model and minute are made. */
-export function spendTables(db: Connection) {
-  const update = (table: string, key: string) =>
-    db.prepare(`UPDATE ${table} SET ${columns.map((name) => `${name} = ${name} + ?`).join(', ')} WHERE ${key}`)
-  const upsert = (table: string, keys: string[]) =>
-    db.prepare(`INSERT INTO ${table} (${[...keys, ...columns].join(', ')})
-      VALUES (${[...keys, ...columns].map(() => '?').join(', ')})
-      ON CONFLICT DO UPDATE SET ${columns.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`)
-  const step = update('step_rollup', 'task = ? AND turn = ? AND step = ?')
-  const activation = update('activation_rollup', 'task = ? AND activation = ?')
-  const model = upsert('model_rollup', ['agent', 'task', 'model'])
-  const minute = upsert('minute_rollup', ['minute', 'agent', 'task'])
-  return {
-    step: (task: string, turn: number | null, number: number | null, spend: Spend) =>
-      step.run(...values(spend), task, turn, number),
-    activation: (task: string, number: number, spend: Spend) => activation.run(...values(spend), task, number),
-    model: (agent: string, task: string, name: string, spend: Spend) => model.run(agent, task, name, ...values(spend)),
-    minute: (at: number, agent: string, task: string, spend: Spend) => minute.run(at, agent, task, ...values(spend)),
-  }
-}
 
 /** Selects the sums over some rows as `Spend` has them. */
 export const spendSums = `

@@ -21,7 +21,15 @@ const derivedTables: Readonly<Record<string, readonly string[]>> = {
   tool_operations: ['agent', 'task', 'name', 'operation'],
   repeated_calls: ['task', 'name', 'arguments_hash'],
   cache_breaks: ['task', 'seq'],
+  spend_slots: ['slot', 'agent', 'task', 'activation', 'revision', 'purpose', 'model'],
+  step_costs: ['task', 'turn', 'step'],
+  tool_slots: ['slot', 'agent', 'task', 'purpose', 'name'],
+  repeats: ['task', 'name', 'arguments_hash', 'turn', 'step'],
+  troubled_calls: ['seq'],
 }
+
+/** Events between two writings of what they add up to. */
+const flushEvery = 2_000
 
 const columns = `seq, at, agent, task, run, generation, turn, step, actor, revision, kind, data,
   tool, uncached, cache_read, cache_write, output, reasoning, cost_nano_usd`
@@ -64,7 +72,9 @@ function derive(db: Connection, again: Connection, unknowable: Set<string>): Fin
       return { seq, problem: `event ${seq} (${kind}): a column beside its payload was changed`, of: 'derived' }
     }
     rollups.add(seq, draft, parsed)
+    if (seq % flushEvery === 0) rollups.flush()
   }
+  rollups.flush()
   for (const [table, key] of Object.entries(derivedTables)) {
     const finding = compare(db, again, table, key, unknowable)
     if (finding !== null) return finding
