@@ -6,9 +6,11 @@ import { inert, say, sayJson, short, table } from './text.ts'
 const hour = 60 * 60_000
 
 export const profile: Command = {
-  synopsis: '[show | set --reason TEXT [--check CHECK.gates=yes|no …] [--expires-hours N|never] [--probation-steps N]]',
+  synopsis:
+    '[show | set --reason TEXT [--check CHECK.gates=yes|no …] [--order CHECK,…] [--expires-hours N|never] [--probation-steps N]]',
   summary: 'show which checks a proposal is held to, or change that; only a person can',
   notes: [
+    '--order names every check once, as they are to run. The first that gates and fails ends it.',
     '--check also takes CHECK.runs=yes|no and CHECK.THRESHOLD=NUMBER.',
     'A change ends the proposals that wait: they were checked under the old profile.',
   ],
@@ -16,6 +18,7 @@ export const profile: Command = {
     const options = {
       reason: { type: 'string' },
       check: { type: 'string', multiple: true },
+      order: { type: 'string' },
       'expires-hours': { type: 'string' },
       'probation-steps': { type: 'string' },
     } as const
@@ -27,6 +30,7 @@ export const profile: Command = {
     if (what === 'set' && reason.trim() === '')
       throw new BadArguments('--reason is missing: who reads history wants to know why')
     const checks = ((values.check as string[] | undefined) ?? []).map(checkOf)
+    const order = (values.order as string | undefined)?.split(',').map((name) => name.trim())
     const expires = values['expires-hours'] as string | undefined
     const steps = values['probation-steps'] as string | undefined
     const hours = expires === undefined || expires === 'never' ? null : wholeNumber('--expires-hours', expires, 1)
@@ -41,6 +45,7 @@ export const profile: Command = {
       const { seq } = await desk.profile.set({
         ...{ version: now.version, reason },
         ...(checks.length === 0 ? {} : { checks: merged(checks) }),
+        ...(order === undefined ? {} : { order }),
         ...(expires === undefined ? {} : { expiresAfterMs: hours === null ? null : hours * hour }),
         ...(probationSteps === null ? {} : { probation: { ...now.probation, steps: probationSteps } }),
       })

@@ -142,6 +142,8 @@ function tellPolicy(event: EventRow, agent: string): string | null {
     const { proposal, verdict, by, reason } = event.data
     return `${proposal} ${verdict} by ${by === 'flag' ? "this run's flag" : `the ${by}`}${reason === '' ? '' : `: ${inert(reason)}`}`
   }
+  if (is(event, 'proposal.recalled'))
+    return `${event.data.proposal} waits for a verdict again: the time until which it was put off has come`
   if (is(event, 'revision.activated')) {
     const { activation, revision, cause, proposal } = event.data
     return `r${activation} is active (${proposal ?? cause}, revision ${short(revision)})`

@@ -30,6 +30,7 @@ const moves: ReadonlySet<EventKind> = new Set([
   'task.finished',
   'proposal.readied',
   'proposal.reviewed',
+  'proposal.recalled',
   'proposal.expired',
   'proposal.withdrawn',
   'proposal.superseded',

@@ -33,6 +33,16 @@ export function noteOf(event: Event): Note | null {
       href: `#/review/${part(agent)}/${proposal}`,
     }
   }
+  if (event.kind === 'proposal.recalled') {
+    const { proposal } = event.data
+    return {
+      id: decisionId(agent, proposal),
+      kind: 'decision',
+      title: `${proposal} of ${agent} waits for your verdict again`,
+      body: 'The time until which you put it off has come.',
+      href: `#/review/${part(agent)}/${proposal}`,
+    }
+  }
   if (event.kind === 'revision.regressed')
     return {
       id: `regression ${agent} ${event.data.activation}`,

@@ -1,38 +1,47 @@
 import { failpoint } from '../failpoints.ts'
-import { draft } from '../wire/events.ts'
+import { draft, type EventDraft } from '../wire/events.ts'
 import type { Core } from './core.ts'
 import type { ProposalRecord } from './state.ts'
 
 /** A host may sleep, and its clock be set: what is due is looked at again at least so often. */
 const lookAgainMs = 60 * 60_000
 
-/** Ends proposals that nobody decided in time. That is no rejection: the same may be proposed again at once. */
+/**
+ * Deadlines of proposals that wait: one that nobody decided in time ends, which is no rejection (the same may be proposed again
+ * at once), and one that was put off asks again when its time has come. What passed while no host ran is seen at the next start.
+ */
 export function createExpiry(core: Core) {
   const { ledger } = core
   const { history, clock } = core.parts
   let timer: NodeJS.Timeout | undefined
 
-  const isDue = ({ state, expiresAt }: ProposalRecord): boolean =>
-    state === 'ready' && expiresAt !== null && expiresAt <= clock.now()
+  const hasCome = (at: number | null): boolean => at !== null && at <= clock.now()
 
-  async function expire(agent: string): Promise<void> {
+  function isDue({ state, expiresAt, deferredUntil }: ProposalRecord): boolean {
+    return state === 'ready' && (hasCome(expiresAt) || hasCome(deferredUntil))
+  }
+
+  function draftOf(agent: string, { proposal, task, expiresAt }: ProposalRecord): EventDraft {
+    const header = { actor: 'kernel', agent, task } as const
+    if (!hasCome(expiresAt)) return draft('proposal.recalled', { proposal }, header)
+    const reason = 'nobody decided in time: propose it again if it still helps'
+    return draft('proposal.expired', { proposal, reason }, header)
+  }
+
+  async function meet(agent: string): Promise<void> {
     await ledger.locked(agent, async () => {
       if (core.closing.aborted) return
       const due = ledger.state(agent).proposals.filter(isDue)
       if (due.length === 0) return
-      failpoint('expiry:before-expired')
-      await history.append(
-        due.map(({ proposal, task }) => {
-          const reason = 'nobody decided in time: propose it again if it still helps'
-          return draft('proposal.expired', { proposal, reason }, { actor: 'kernel', agent, task })
-        }),
-      )
+      if (due.some(({ expiresAt }) => hasCome(expiresAt))) failpoint('expiry:before-expired')
+      else failpoint('expiry:before-recalled')
+      await history.append(due.map((one) => draftOf(agent, one)))
     })
   }
 
   async function look(): Promise<void> {
     if (core.closing.aborted) return
-    for (const { agent, proposals } of ledger.agents()) if (proposals.some(isDue)) await expire(agent)
+    for (const { agent, proposals } of ledger.agents()) if (proposals.some(isDue)) await meet(agent)
     schedule()
   }
 
@@ -41,8 +50,9 @@ export function createExpiry(core: Core) {
     if (core.closing.aborted) return
     const times = ledger
       .agents()
-      .flatMap(({ proposals }) => proposals)
-      .flatMap(({ state, expiresAt }) => (state === 'ready' && expiresAt !== null ? [expiresAt] : []))
+      .flatMap(({ proposals }) => proposals.filter(({ state }) => state === 'ready'))
+      .flatMap(({ expiresAt, deferredUntil }) => [expiresAt, deferredUntil])
+      .filter((at) => at !== null)
     if (times.length === 0) return
     const ms = Math.max(1, Math.min(lookAgainMs, Math.min(...times) - clock.now()))
     timer = setTimeout(() => core.background('', look), ms)

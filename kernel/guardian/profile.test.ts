@@ -85,6 +85,36 @@ describe('the profile', () => {
     })
   })
 
+  it('is an order as well: a person moves a check, it runs there from then on, also after a restart, and another hash says so', async () => {
+    await test.close()
+    const ran: string[] = []
+    const named = (name: string): Check => ({
+      ...weather,
+      name,
+      async run() {
+        ran.push(name)
+        return { verdict: 'pass', summary: 'fine', details: {} }
+      },
+    })
+    test = await openTestGuardian({ checks: ['static', 'claim', 'boot'].map(named) })
+    const { hash } = test.guardian.profile()
+    for (const [order, why] of [
+      [['boot', 'static'], 'the order leaves out claim: name every check once'],
+      [['boot', 'static', 'claim', 'boot'], 'boot stands in the order twice'],
+      [['boot', 'static', 'claim', 'taste'], 'there is no check taste: there are static, claim, boot'],
+      [['boot', 'claim', 'static'], 'claim reads what static has found: it comes after it'],
+    ] as const)
+      await expect(set({ order: [...order] })).rejects.toMatchObject({ code: 'invalid', message: why })
+    await set({ order: ['boot', 'static', 'claim'] })
+    const names = () => test.guardian.profile().checks.map(({ check }) => check)
+    expect([names(), test.guardian.profile().hash === hash]).toEqual([['boot', 'static', 'claim'], false])
+    await test.restart()
+    expect(names()).toEqual(['boot', 'static', 'claim'])
+    await test.propose('two')
+    expect(ran).toEqual(['boot', 'static', 'claim'])
+    expect((await test.guardian.get(agent, 'P-1')).checks.map(({ check }) => check)).toEqual(ran)
+  })
+
   it('[C21] is out of an executor’s reach: none of its requests is about it, a rule or a verdict', () => {
     const methods = Object.keys(requestSchemas)
     expect(methods).toContain('policy.propose')
@@ -140,5 +170,51 @@ describe('a deadline', () => {
     await test.restart()
     await test.guardian.recover()
     expect(await test.guardian.get(agent, 'P-2')).toMatchObject({ state: 'ready', expiresAt: null })
+  })
+
+  it('until which a proposal was put off lets it ask again, by itself or at the next start, and survives a restart', async () => {
+    await test.close()
+    let wallMs = 0
+    const clock = { now: () => 1_700_000_000_000 + wallMs, monotonic: () => 0 }
+    test = await openTestGuardian({ checks: [weather], clock })
+    const putOff = async (until: number) => {
+      const view = await test.guardian.view(agent, 'P-1')
+      await test.guardian.defer({ agent, proposal: 'P-1', ...view, reason: 'after lunch', until })
+    }
+    const now = async () => {
+      const [row] = await test.guardian.list({ waiting: true })
+      return [row?.state, row?.deferredUntil, row?.recalledAt]
+    }
+    await test.propose('two')
+    await putOff(clock.now() + 3_600_000)
+    expect(await now()).toEqual(['ready', 1_700_003_600_000, null])
+    // Not before its time.
+    wallMs = 3_599_999
+    await test.guardian.recover()
+    expect(await test.events(['proposal.recalled'])).toEqual([])
+    wallMs = 3_600_000
+    await test.restart()
+    await test.guardian.recover()
+    const [recalled, ...more] = await test.events(['proposal.recalled'])
+    expect(recalled).toMatchObject({ actor: 'kernel', agent, data: { proposal: 'P-1' } })
+    expect(more).toEqual([])
+    const back = await now()
+    expect(back).toEqual(['ready', null, recalled?.at])
+    // Once, and rebuilt from history alone.
+    await test.restart()
+    await test.guardian.recover()
+    expect(await now()).toEqual(back)
+    expect(await test.events(['proposal.recalled'])).toHaveLength(1)
+    // It may be put off again, and one whose host runs on asks without a start.
+    const asks = new Promise<void>((resolve) => {
+      test.history.onCommit((events) => {
+        if (events.some(({ kind }) => kind === 'proposal.recalled')) resolve()
+      })
+    })
+    await putOff(clock.now() + 1)
+    expect((await now())[2]).toBeNull()
+    wallMs += 1
+    await asks
+    expect((await now()).slice(0, 2)).toEqual(['ready', null])
   })
 })

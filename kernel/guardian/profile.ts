@@ -3,7 +3,7 @@ import { failpoint } from '../failpoints.ts'
 import type { History } from '../history/history.ts'
 import { draft, type Event, type EventDraft } from '../wire/events.ts'
 import type { ProfileChange, ProfileView } from '../wire/operator-review.ts'
-import { type Settings, settingsSchema } from './checks/profile.ts'
+import { orderProblem, type Settings, settingsSchema } from './checks/profile.ts'
 import type { Core } from './core.ts'
 import { checksChanged, waiting } from './state.ts'
 
@@ -77,7 +77,14 @@ export function createProfile(core: Core) {
     },
 
     /** @throws KernelError `conflict` unless `version` is the one in force; `invalid` names what there is not. */
-    async set({ version, checks = [], probation, expiresAfterMs, reason }: ProfileChange): Promise<{ seq: number }> {
+    async set({
+      version,
+      checks = [],
+      order,
+      probation,
+      expiresAfterMs,
+      reason,
+    }: ProfileChange): Promise<{ seq: number }> {
       core.requireOpen()
       return core.ledger.lockedAll(async () => {
         if (version !== core.profileVersion)
@@ -92,6 +99,11 @@ export function createProfile(core: Core) {
           const before = next.checks[check] ?? {}
           const merged = thresholds === undefined ? {} : { thresholds: { ...before.thresholds, ...thresholds } }
           next.checks[check] = { ...before, ...flags, ...merged }
+        }
+        if (order !== undefined) {
+          const problem = orderProblem(core.profile.checks, order)
+          if (problem !== null) throw new KernelError('invalid', problem)
+          next.order = [...order]
         }
         if (probation !== undefined) next.probation = probation
         if (expiresAfterMs !== undefined) next.expiresAfterMs = expiresAfterMs

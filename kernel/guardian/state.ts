@@ -57,6 +57,8 @@ export interface ProposalRecord {
   /** Epoch ms; null: never. It stands still while it is put off. */
   expiresAt: number | null
   deferredUntil: number | null
+  /** When the time until which it was put off had come; null: it was not, or is again. */
+  recalledAt: number | null
   opinions: readonly Opinion[]
   /** When it left the operator's hands, or ended. */
   decidedAt: number | null
@@ -126,6 +128,7 @@ export const policyKinds = [
   'proposal.superseded',
   'proposal.staled',
   'proposal.expired',
+  'proposal.recalled',
   'revision.authorised',
   'revision.activated',
   'revision.activation-failed',
@@ -151,6 +154,7 @@ const leaves: { readonly [kind in EventKind]?: readonly ProposalState[] } = {
   'proposal.superseded': waits,
   'proposal.staled': waits,
   'proposal.expired': waits,
+  'proposal.recalled': ['ready'],
   'revision.activation-failed': ['approved'],
   'revision.confirmed': ['probation'],
   'revision.rolled-back': ['probation', 'active'],
@@ -194,6 +198,8 @@ export function advance(state: AgentState, event: Event): AgentState {
       const opinions = proposalOf(state, proposal)?.opinions ?? []
       return withProposal(state, proposal, { opinions: [...opinions, { ...said, seq: event.seq, at: event.at }] })
     }
+    case 'proposal.recalled':
+      return move(event.data.proposal, { deferredUntil: null, recalledAt: event.at })
     case 'proposal.withdrawn':
       return decide(event.data.proposal, 'withdrawn', event.data.reason)
     case 'proposal.superseded':
@@ -267,6 +273,7 @@ function made({ data, task, at, seq }: Event<'proposal.made'>): ProposalRecord {
     rule: null,
     expiresAt: null,
     deferredUntil: null,
+    recalledAt: null,
     opinions: [],
   }
 }
@@ -281,7 +288,7 @@ function reviewed(before: ProposalRecord, { at, data }: Event<'proposal.reviewed
   const reason = data.reason === '' ? null : data.reason
   if (verdict === 'deferred') {
     const expiresAt = before.expiresAt === null ? null : before.expiresAt + Math.max(0, (until ?? at) - at)
-    return { deferredUntil: until, expiresAt, reason }
+    return { deferredUntil: until, recalledAt: null, expiresAt, reason }
   }
   const decision = { decidedAt: at, reviewedAt: at, decidedBy: by, rule, deferredUntil: null }
   return { state: verdict, reason, ...decision, comments, category, overrides, onBreach }

@@ -24,6 +24,7 @@ const cases = [
   ['review:before-deferred', 'defer', ['ready'], ['ready']],
   ['profile:before-changed:2', 'profile', ['ready'], ['expired']],
   ['expiry:before-expired', 'expire', ['ready'], ['ready']],
+  ['expiry:before-recalled', 'recall', ['ready'], ['ready']],
   ['rule:before-changed', 'rule', [], []],
   ['rule:before-revoked', 'revoke', [], []],
   ['rule:before-hit', 'rule', ['ready'], ['probation']],
@@ -42,6 +43,9 @@ const again: Record<string, () => Promise<unknown>> = {
   },
   // The clock of this process has not gone on: what was due there is not due here.
   expire: async () => {},
+  recall: async () => {
+    expect((await test.guardian.get(agent, 'P-1')).deferredUntil).toEqual(expect.any(Number))
+  },
   rule: async () => {
     const box = { label: 'T-1', mounts: { policy: '/policy' }, workdir: '/task' }
     test.guardian.attach(agent, new StandInTask({ box, approve: 'rules' }))

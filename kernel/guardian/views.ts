@@ -35,6 +35,7 @@ export function createViews(core: Core, review: Review) {
       madeSeq: one.madeSeq,
       decidedAt: one.decidedAt,
       deferredUntil: one.deferredUntil,
+      recalledAt: one.recalledAt,
       reason: one.reason,
       activation: one.activation,
     }

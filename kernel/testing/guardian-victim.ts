@@ -1,6 +1,6 @@
 // A host whose guardian does something of many steps and may be killed on the way (EXODESK_FAILPOINT). Arguments: data directory,
 // and what: `running` and `at-rest` adopt a proposal, `escalate` falls back after crashes, `safe-mode` gives up on all, `reset` lays /policy anew,
-// `derive`, `return` and `defer` give those verdicts, `rule` lets a rule decide, `revoke` revokes one, `profile` changes the profile, `expire` lets a proposal expire,
+// `derive`, `return` and `defer` give those verdicts, `rule` lets a rule decide, `revoke` revokes one, `profile` changes the profile, `expire` lets a proposal expire, `recall` puts one off until its time has come,
 // `regress` goes back after a breach of limits, `keep` leaves it as it is.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const [dataDir, mode] = process.argv.slice(2)
 let wallMs = 0
 const test = await openTestGuardian({
   ...(dataDir === undefined ? {} : { dataDir }),
-  ...(mode === 'expire' ? { clock: { now: () => Date.now() + wallMs, monotonic: () => performance.now() } } : {}),
+  ...(mode === 'expire' || mode === 'recall' ? { clock: { now: () => Date.now() + wallMs, monotonic: () => performance.now() } } : {}),
   ...(mode === 'rule'
     ? {
         intake: {
@@ -69,6 +69,12 @@ switch (mode) {
   case 'expire':
     await test.propose('two')
     wallMs = 8 * 24 * 60 * 60_000
+    await test.guardian.recover()
+    break
+  case 'recall':
+    await test.propose('two')
+    await test.guardian.defer({ ...(await view('P-1')), until: Date.now() + 3_600_000 })
+    wallMs = 2 * 3_600_000
     await test.guardian.recover()
     break
   case 'revoke': {

@@ -501,6 +501,8 @@ export const eventSchemas = {
   'proposal.staled': z.strictObject({ proposal, base: sha256, active: sha256 }),
   /** Nobody decided in time, or what it was checked under has changed. Never counted as a rejection. */
   'proposal.expired': z.strictObject({ proposal, reason: text.optional() }),
+  /** The time until which it was put off has come: it asks for a verdict again. */
+  'proposal.recalled': z.strictObject({ proposal }),
   'revision.authorised': z.strictObject({
     revision: sha256,
     /** `trial`: for the fork of a trial alone, while the trial runs. */

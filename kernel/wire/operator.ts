@@ -175,6 +175,8 @@ export const proposalSummarySchema = z.object({
   activation: count.nullable(),
   /** Epoch ms at which it asks for attention again; null or absent: it was not deferred. */
   deferredUntil: z.number().nullable().optional(),
+  /** Epoch ms since which it asks again; null or absent: it was not put off, or still is. */
+  recalledAt: z.number().nullable().optional(),
 })
 export type ProposalSummary = z.infer<typeof proposalSummarySchema>
 

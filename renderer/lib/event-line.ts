@@ -266,6 +266,13 @@ const lines: Record<EventKind, (data: Data) => Line> = {
   'proposal.withdrawn': (d) => ({ word: `${str(d.proposal)} withdrawn`, text: str(d.reason), group: 'policy' }),
   'proposal.superseded': (d) => ({ word: `${str(d.proposal)} superseded`, text: `by ${str(d.by)}`, group: 'policy' }),
   'proposal.staled': (d) => ({ word: `${str(d.proposal)} stale`, icon: '⟳', group: 'policy' }),
+  'proposal.recalled': (d) => ({
+    word: `${str(d.proposal)} waits again`,
+    text: 'the time until which it was put off has come',
+    tone: 'wait',
+    icon: '▲',
+    group: 'policy',
+  }),
   'proposal.expired': (d) => ({ word: `${str(d.proposal)} expired`, group: 'policy' }),
   'revision.authorised': (d) => ({
     word: 'authorised',

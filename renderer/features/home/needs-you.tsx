@@ -13,8 +13,11 @@ type Need =
   | { kind: 'proposal'; href: string; proposal: ProposalSummary }
   | { kind: 'task'; href: string; task: TaskSummary }
 
+/** What is put off needs nobody until its time has come. */
 export function needsOf(tasks: TaskSummary[], proposals: ProposalSummary[]): Need[] {
-  const ready = proposals.filter((each) => each.state === 'ready').sort((a, b) => a.madeAt - b.madeAt)
+  const ready = proposals
+    .filter((each) => each.state === 'ready' && (each.deferredUntil ?? null) === null)
+    .sort((a, b) => a.madeAt - b.madeAt)
   const stuck = tasks.filter((task) => task.state === 'waiting' || task.state === 'interrupted')
   return [
     ...ready.map(
@@ -61,7 +64,15 @@ function ProposalNeed({ need, isSelected }: { need: Extract<Need, { kind: 'propo
           {proposal.removedLines}
         </span>
         <span className="muted figure">
-          made <TimeAgo at={proposal.madeAt} />
+          {proposal.recalledAt ? (
+            <>
+              put off, back <TimeAgo at={proposal.recalledAt} />
+            </>
+          ) : (
+            <>
+              made <TimeAgo at={proposal.madeAt} />
+            </>
+          )}
         </span>
         <a className="button" href={href}>
           Review
