@@ -144,8 +144,8 @@ export function DiffView(props: Props) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: once more with each comparison.
   useEffect(() => {
     if (comments.length === 0 || !editor?.diff.getModel()) return
-    return showComments(editor.diff, comments)
-  }, [editor, comments, computed])
+    return showComments(editor.diff, comments, isSplit)
+  }, [editor, comments, computed, isSplit])
 
   useEffect(() => {
     if (!editor || !reveal) return

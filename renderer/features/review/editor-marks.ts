@@ -1,6 +1,6 @@
 import type { Comment } from '../../../kernel/wire/events.ts'
 import { inert } from '../../lib/inert.ts'
-import type { Hunk, Mark, Side } from './hunks.ts'
+import { type Hunk, lineAfter, type Mark, type Side } from './hunks.ts'
 import type { DiffEditor, Monaco, SideEditor } from './load-monaco.ts'
 
 // What stands in the editor beside the text: hunks and their marks, lines of the operator, comments.
@@ -50,32 +50,43 @@ export function markLines({ Range }: Monaco, editor: SideEditor, lines: readonly
   return () => collection.clear()
 }
 
-const columns = 88
-
-/** Comments as plain text below their lines; nothing in them is markup. */
-export function showComments(diff: DiffEditor, comments: readonly Comment[]): () => void {
-  const undo = (['before', 'after'] as const).map((side) => {
-    const editor = sideOf(diff, side)
-    const ids: string[] = []
-    editor.changeViewZones((zones) => {
-      for (const comment of comments.filter((each) => each.side === side)) {
-        const text = inert(comment.text)
-        const domNode = document.createElement('div')
-        domNode.className = 'comment-zone'
-        domNode.textContent = text
-        const heightInLines = text
-          .split('\n')
-          .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0.25)
-        ids.push(zones.addZone({ afterLineNumber: comment.line, heightInLines, domNode }))
-      }
-    })
-    return () =>
-      editor.changeViewZones((zones) => {
-        for (const id of ids) zones.removeZone(id)
-      })
+/**
+ * Comments as plain text below their lines; nothing in them is markup. Each is as high as its text, and stands even where
+ * its line is folded away; in one column, one on what is gone stands where that was.
+ */
+export function showComments(diff: DiffEditor, comments: readonly Comment[], isSplit: boolean): () => void {
+  const undo = comments.map((comment) => {
+    const side = isSplit ? comment.side : 'after'
+    const line = side === comment.side ? comment.line : lineAfter(diff.getLineChanges() ?? [], comment.line)
+    return addZone(sideOf(diff, side), line, inert(comment.text))
   })
   return () => {
     for (const each of undo) each()
+  }
+}
+
+function addZone(editor: SideEditor, afterLineNumber: number, text: string): () => void {
+  const words = document.createElement('div')
+  words.className = 'comment-words'
+  words.textContent = text
+  const domNode = document.createElement('div')
+  domNode.className = 'comment-zone'
+  domNode.append(words)
+  const zone = { afterLineNumber, heightInPx: lineHeight + 4, domNode, showInHiddenAreas: true }
+  let id = ''
+  editor.changeViewZones((zones) => {
+    id = zones.addZone(zone)
+  })
+  const fit = new ResizeObserver(() => {
+    const height = words.offsetHeight
+    if (height === 0 || height === zone.heightInPx) return
+    zone.heightInPx = height
+    editor.changeViewZones((zones) => zones.layoutZone(id))
+  })
+  fit.observe(words)
+  return () => {
+    fit.disconnect()
+    editor.changeViewZones((zones) => zones.removeZone(id))
   }
 }
 

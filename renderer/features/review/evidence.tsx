@@ -8,7 +8,8 @@ import { TimeAgo } from '../../components/time.tsx'
 import { useDesk } from '../../lib/desk.tsx'
 import { duration, money } from '../../lib/format.ts'
 import { hrefOf } from '../../lib/route.ts'
-import { CheckDetails, type OnLine } from './checks/check-details.tsx'
+import { CheckDetails, CheckProblems, type OnLine } from './checks/check-details.tsx'
+import { blockingFirst, hadNothing } from './checks/details.ts'
 import { CommentList } from './comment-box.tsx'
 import { Predecessor } from './predecessor.tsx'
 import { TrackRecord } from './track-record.tsx'
@@ -39,14 +40,16 @@ export const Evidence = memo(function Evidence({ detail, review, isOpen }: Props
             </p>
           ))}
           <ul>
-            {detail.checks.map((check) => (
+            {blockingFirst(detail.checks).map((check) => (
               <li key={check.seq} className="check" data-testid="check" data-check={check.check}>
                 <div className="check-line">
-                  <CheckVerdict verdict={check.verdict} /> <strong>{check.check}</strong>
+                  {hadNothing(check) ? <NothingToCheck /> : <CheckVerdict verdict={check.verdict} />}{' '}
+                  <strong>{check.check}</strong>
                   <a className="muted check-time" href={hrefOf({ screen: 'history', seq: check.seq })}>
                     {duration(check.durationMs)}
                   </a>
                 </div>
+                <CheckProblems check={check} onLine={onLine} />
                 <p className="check-summary">
                   <InertText text={check.summary} />
                 </p>
@@ -81,13 +84,24 @@ function isNarrow(): boolean {
 }
 
 function Tally({ detail }: { detail: ProposalDetail }) {
+  const idle = detail.checks.filter(hadNothing).length
   const count = (verdict: string) => detail.checks.filter((check) => check.verdict === verdict).length
-  const [failed, open] = [count('fail'), count('unresolved')]
+  const [passed, failed, open] = [count('pass') - idle, count('fail'), count('unresolved')]
   return (
     <span className="tally">
-      <span className="tone-ok">✓ {count('pass')}</span>
+      <span className="tone-ok">✓ {passed}</span>
       {failed > 0 && <span className="tone-bad">✗ {failed}</span>}
       {open > 0 && <span className="tone-wait">? {open}</span>}
+      {idle > 0 && <span className="tone-muted">○ {idle}</span>}
+    </span>
+  )
+}
+
+/** What passes only because it found nothing to look at is not shown as passed. */
+function NothingToCheck() {
+  return (
+    <span className="status-word tone-muted">
+      <span aria-hidden="true">○</span> nothing to check
     </span>
   )
 }

@@ -11,6 +11,7 @@ import type { HunkView } from './editor-marks.ts'
 import { HugeFile } from './huge-file.tsx'
 import { HunkBar } from './hunk-bar.tsx'
 import { anchorOf, whitespaceChanges } from './hunks.ts'
+import type { Panes } from './panes.tsx'
 import { type Sides, sidesQuery } from './queries.ts'
 import type { DiffSettings } from './settings.ts'
 import { tierOf } from './tiers.ts'
@@ -30,6 +31,7 @@ interface Props {
   composing: Place | null
   onComment: (place: Place | null) => void
   since: Since
+  panes: Panes
 }
 
 const noComments: readonly Comment[] = []
@@ -150,13 +152,20 @@ function setEdit(review: Review, path: string, text: string, after: string | nul
 }
 
 function Bar(props: Props & { canSplit: boolean; hidden: number; isHuge: boolean }) {
-  const { path, review, settings, onSettings, isOpen, isEditing, onEditing, canSplit, hidden, isHuge, since } = props
+  const { path, review, settings, onSettings, isOpen, isEditing, onEditing, canSplit, hidden, isHuge, since, panes } =
+    props
   const isSplit = settings.sideBySide && canSplit
   const isViewed = review.looks.isViewed(path)
   const edited = review.draft.edits[path]
   return (
     <div className="review-diff-bar">
-      <InertText className="mono" text={path} />
+      <Toggle
+        name="files"
+        title="The list of files, beside the diff ([)"
+        isOn={!panes.isFolded.files}
+        onChange={() => panes.fold('files')}
+      />
+      <InertText className="mono review-path" text={path} />
       <span className="review-toggles">
         {since.from !== null && (
           <Toggle
@@ -224,6 +233,12 @@ function Bar(props: Props & { canSplit: boolean; hidden: number; isHuge: boolean
           isOn={isViewed}
           isDisabled={!isOpen}
           onChange={(on) => review.setViewed(path, on)}
+        />
+        <Toggle
+          name="evidence"
+          title="What was measured and claimed, beside the diff (])"
+          isOn={!panes.isFolded.evidence}
+          onChange={() => panes.fold('evidence')}
         />
       </span>
     </div>

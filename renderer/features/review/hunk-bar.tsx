@@ -64,7 +64,7 @@ function Verdict({ review, isOpen }: { review: Review; isOpen: boolean }) {
         disabled={!isOpen}
         onClick={() => mark('accepted')}
       >
-        {marked === 'accepted' ? '✓ accepted' : 'Accept'} <kbd>A</kbd>
+        {marked === 'accepted' ? '✓ kept' : 'Keep'} <kbd>A</kbd>
       </button>
       <button
         type="button"
@@ -74,12 +74,12 @@ function Verdict({ review, isOpen }: { review: Review; isOpen: boolean }) {
         disabled={!isOpen}
         onClick={() => mark('rejected')}
       >
-        {marked === 'rejected' ? '✗ rejected' : 'Reject'} <kbd>X</kbd>
+        {marked === 'rejected' ? '✗ left out' : 'Leave out'} <kbd>X</kbd>
       </button>
       {marked === 'rejected' && (
         <input
           className="field small hunk-why"
-          aria-label="Why this hunk falls, for the agent"
+          aria-label="Why this hunk is left out, for the agent"
           placeholder="Why, for the agent"
           maxLength={1000}
           value={draft.fallen[key] ?? ''}

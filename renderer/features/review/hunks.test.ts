@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { FileHunks } from '../../../kernel/wire/operator-review.ts'
-import { anchorOf, type Hunk, hunkSeen, keptOf, keyOf, nothingSeen, placesOf, whitespaceChanges } from './hunks.ts'
+import {
+  anchorOf,
+  type Hunk,
+  hunkSeen,
+  keptOf,
+  keyOf,
+  lineAfter,
+  nothingSeen,
+  placesOf,
+  whitespaceChanges,
+} from './hunks.ts'
 import { addRange, covers, type Ranges, seenOf } from './lines-seen.ts'
 
 const hunk = (id: string, before: [number, number], after: [number, number]): Hunk => ({
@@ -16,6 +26,23 @@ const files: FileHunks[] = [
   { path: 'a.ts', change: 'changed', isCompared: true, hunks: [hunk('1', [3, 1], [3, 2]), hunk('2', [9, 2], [10, 0])] },
   { path: 'b.ts', change: 'added', isCompared: true, hunks: [hunk('1', [0, 0], [1, 4])] },
 ]
+
+describe('a line of the side before', () => {
+  const change = (before: [number, number], after: [number, number]) => ({
+    originalStartLineNumber: before[0],
+    originalEndLineNumber: before[1],
+    modifiedStartLineNumber: after[0],
+    modifiedEndLineNumber: after[1],
+  })
+  // 2 lines come in below line 2; 5 and 6 become one; 9 goes.
+  const changes = [change([2, 0], [3, 4]), change([5, 6], [7, 7]), change([9, 9], [9, 0])]
+
+  it('is found again on the side after', () =>
+    expect([1, 2, 3, 4, 7, 8, 10].map((line) => lineAfter(changes, line))).toEqual([1, 2, 5, 6, 8, 9, 10]))
+
+  it('that is gone stands at what took its place, or above', () =>
+    expect([5, 6, 9].map((line) => lineAfter(changes, line))).toEqual([7, 7, 9]))
+})
 
 describe('hunks', () => {
   it('follow the order in which files are shown', () =>

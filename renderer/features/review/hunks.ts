@@ -34,6 +34,28 @@ export function anchorOf(hunk: Hunk): { side: Side; line: number } {
     : { side: 'before', line: Math.max(1, hunk.beforeLine) }
 }
 
+interface LineChange {
+  originalStartLineNumber: number
+  originalEndLineNumber: number
+  modifiedStartLineNumber: number
+  modifiedEndLineNumber: number
+}
+
+/** Where a line of the side before stands on the side after; of one that is gone, the last line of what took its place, or the one above. */
+export function lineAfter(changes: readonly LineChange[], line: number): number {
+  let shift = 0
+  for (const each of changes) {
+    // An end of 0: there is nothing on that side, and the start names the line above it.
+    const [oldFrom, oldTo] = [each.originalStartLineNumber, each.originalEndLineNumber]
+    const [newFrom, newTo] = [each.modifiedStartLineNumber, each.modifiedEndLineNumber]
+    const last = newTo === 0 ? newFrom : newTo
+    if (oldTo === 0 ? line <= oldFrom : line < oldFrom) break
+    if (oldTo !== 0 && line <= oldTo) return last
+    shift = last - (oldTo === 0 ? oldFrom : oldTo)
+  }
+  return line + shift
+}
+
 export interface Seen {
   before: Ranges
   after: Ranges

@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'react'
+import { type CSSProperties, useCallback, useState } from 'react'
 import type { ProposalDetail } from '../../../kernel/wire/operator.ts'
 import { errorText } from '../../components/states.tsx'
 import { useKeys } from '../../lib/keys.ts'
@@ -8,6 +8,7 @@ import { FileDiff } from './file-diff.tsx'
 import { FileTree } from './file-tree.tsx'
 import { Head } from './head.tsx'
 import { anchorOf } from './hunks.ts'
+import { Divider, usePanes } from './panes.tsx'
 import { useDiffSettings } from './settings.ts'
 import { useReview } from './use-review.ts'
 import { useSince } from './use-since.ts'
@@ -23,6 +24,7 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
   const [composing, setComposing] = useState<Place | null>(null)
   const review = useReview(detail)
   const since = useSince(detail)
+  const panes = usePanes()
   const view = useView(detail)
   const isOpen = detail.state === 'ready' || detail.state === 'checking'
   const { path, current, cursor } = review
@@ -52,6 +54,8 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
       if (path !== null && isOpen && !since.isOn && review.tierOf(path) !== 'huge') setEditing(!isEditing)
     },
     m: () => setSettings({ moves: !settings.moves }),
+    '[': () => panes.fold('files'),
+    ']': () => panes.fold('evidence'),
     t: () => document.querySelector<HTMLElement>('.review-evidence summary')?.focus(),
   })
   const { change } = review
@@ -62,8 +66,13 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
   return (
     <div className="review">
       <Head detail={detail} onSplit={askToSplit} />
-      <div className="review-body">
-        <FileTree review={review} isOpen={isOpen} since={since.changed} />
+      <div
+        className="review-body"
+        data-folded={(['files', 'evidence'] as const).filter((each) => panes.isFolded[each]).join(' ') || undefined}
+        style={{ '--files': `${panes.widths.files}px`, '--evidence': `${panes.widths.evidence}px` } as CSSProperties}
+      >
+        {!panes.isFolded.files && <FileTree review={review} isOpen={isOpen} since={since.changed} />}
+        <Divider pane="files" panes={panes} />
         <section className="review-diff" data-testid="review-diff" aria-label="Diff">
           {since.error !== null && since.isOn && (
             <p className="tone-bad review-note">✗ The earlier revision could not be loaded: {errorText(since.error)}</p>
@@ -85,10 +94,12 @@ export function ProposalView({ detail }: { detail: ProposalDetail }) {
               composing={composing}
               onComment={setComposing}
               since={since}
+              panes={panes}
             />
           )}
         </section>
-        <Evidence detail={detail} review={review.notes} isOpen={isOpen} />
+        <Divider pane="evidence" panes={panes} />
+        {!panes.isFolded.evidence && <Evidence detail={detail} review={review.notes} isOpen={isOpen} />}
       </div>
       <VerdictBar detail={detail} view={view} review={review} />
     </div>

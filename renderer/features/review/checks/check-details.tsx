@@ -26,6 +26,21 @@ export function CheckDetails({ check, onLine }: { check: Check; onLine: OnLine }
   )
 }
 
+/** Where a check found what it cannot let pass: stands before its summary. */
+export function CheckProblems({ check, onLine }: { check: Check; onLine: OnLine }) {
+  const problems = check.check === 'static' ? (staticOf(check.details)?.problems ?? []) : []
+  if (problems.length === 0) return null
+  return (
+    <ul className="check-facts">
+      {problems.map((each) => (
+        <li key={`${each.path} ${each.line} ${each.problem}`} className="tone-bad">
+          ✗ <Where {...each} onLine={onLine} /> <InertText text={each.problem} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 function known({ check, details }: Check, onLine: OnLine) {
   switch (check) {
     case 'static':
@@ -63,14 +78,9 @@ function known({ check, details }: Check, onLine: OnLine) {
 function Facts({ details, onLine }: { details: Check['details']; onLine: OnLine }) {
   const facts = staticOf(details)
   if (!facts) return null
-  const { gained, lost, knobs, problems, isCut } = facts
+  const { gained, lost, knobs, isCut } = facts
   return (
     <ul className="check-facts">
-      {problems.map((each) => (
-        <li key={`${each.path} ${each.line} ${each.problem}`} className="tone-bad">
-          ✗ <Where {...each} onLine={onLine} /> <InertText text={each.problem} />
-        </li>
-      ))}
       {gained.map((each) => (
         <li key={`+${each.kind} ${each.path} ${each.line} ${each.what}`}>
           <strong className="tone-wait">+ {each.kind}</strong> <InertText className="mono" text={each.what} />{' '}
@@ -85,9 +95,10 @@ function Facts({ details, onLine }: { details: Check['details']; onLine: OnLine 
       ))}
       {knobs.map((each) => (
         <li key={`k${each.path} ${each.line} ${each.name}`}>
-          {each.buysBudget ? <strong className="tone-wait">▲ buys {each.unit}</strong> : each.unit}{' '}
-          <InertText className="mono" text={each.name} /> {String(each.before ?? '—')} → {String(each.after ?? '—')}{' '}
-          <Where {...each} onLine={onLine} />
+          {each.buysBudget && <strong className="tone-wait">▲ may use more {each.unit}: </strong>}
+          <InertText className="mono" text={each.name} />
+          {each.buysBudget ? '' : ` (${each.unit})`} goes from {String(each.before ?? 'not set')} to{' '}
+          {String(each.after ?? 'not set')}, <Where {...each} onLine={onLine} />
         </li>
       ))}
       {isCut && <li className="tone-wait">▲ More was found than is listed here.</li>}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { capabilityLine, prefixLine, staticOf, touchesTests } from './details.ts'
+import { blockingFirst, capabilityLine, hadNothing, prefixLine, staticOf, touchesTests } from './details.ts'
 
 const check = (name: string, details: unknown) =>
   ({ checks: [{ seq: 1, check: name, verdict: 'pass', summary: '', details, durationMs: 1 }] }) as Parameters<
@@ -17,11 +17,11 @@ const replay = {
 }
 
 describe('the line of capabilities', () => {
-  it('names each kind once, and knobs that buy budget', () => {
+  it('names each kind once, and settings that let it spend more', () => {
     const gained = [{ kind: 'network' }, { kind: 'retry' }, { kind: 'network' }]
     const knobs = [{ buysBudget: true }, { buysBudget: false }]
     expect(capabilityLine(check('static', { ...facts, gained, knobs }))).toEqual({
-      text: 'network, retry, 1 knob buys budget',
+      text: 'network, retry, 1 setting lets it spend more',
       isGain: true,
     })
     expect(capabilityLine(check('static', facts))).toEqual({ text: 'none added', isGain: false })
@@ -32,6 +32,35 @@ describe('the line of capabilities', () => {
     expect(capabilityLine(check('static', { added: [] }))).toBeNull()
     for (const details of [null, 7, 'x', [], { gained: 1 }]) expect(staticOf(details)).toBeNull()
   })
+})
+
+describe('a check that passed', () => {
+  const [tests, claim, leakage] = ['tests', 'claim', 'leakage'].map(
+    (name) =>
+      (details: unknown, verdict = 'pass') =>
+        hadNothing({ ...check(name, details).checks[0], verdict } as Parameters<typeof hadNothing>[0]),
+  )
+  const none = { files: [], removed: [], changed: [], own: null, base: null, output: '' }
+
+  it('had nothing to check where no tests were brought, nothing was claimed, or no text is protected', () => {
+    expect(tests?.(none)).toBe(true)
+    expect(claim?.({ statements: [] })).toBe(true)
+    expect(claim?.({ statements: [{ kind: 'effect', verdict: 'not-decided' }] })).toBe(true)
+    expect(leakage?.({ leaks: [], protectedTexts: 0 })).toBe(true)
+  })
+
+  it('did check where there was something, and no other verdict is softened', () => {
+    expect(tests?.({ ...none, files: ['a.test.ts'], own: { passed: 1, failed: 0, firstFailure: null } })).toBe(false)
+    expect(tests?.(none, 'unresolved')).toBe(false)
+    expect(claim?.({ statements: [{ kind: 'only', verdict: 'true' }] })).toBe(false)
+    expect(leakage?.({ leaks: [], protectedTexts: 3 })).toBe(false)
+    for (const details of [null, {}, 7]) expect(tests?.(details)).toBe(false)
+  })
+})
+
+it('shows what stands in the way first, else in the order of measuring', () => {
+  const checks = (['pass', 'unresolved', 'pass', 'fail'] as const).map((verdict, at) => ({ verdict, at }))
+  expect(blockingFirst(checks).map(({ at }) => at)).toEqual([3, 1, 0, 2])
 })
 
 describe('the line of the prompt prefix', () => {

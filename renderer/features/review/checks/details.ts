@@ -48,7 +48,10 @@ export function capabilityLine(detail: Pick<ProposalDetail, 'checks'>): { text: 
   if (!facts) return null
   const gained = [...new Set(facts.gained.map(({ kind }) => kind))]
   const buys = facts.knobs.filter(({ buysBudget }) => buysBudget).length
-  const words = [...gained, ...(buys > 0 ? [`${buys} ${buys === 1 ? 'knob buys' : 'knobs buy'} budget`] : [])]
+  const words = [
+    ...gained,
+    ...(buys > 0 ? [`${buys} ${buys === 1 ? 'setting lets' : 'settings let'} it spend more`] : []),
+  ]
   return { text: words.length > 0 ? words.join(', ') : 'none added', isGain: words.length > 0 }
 }
 
@@ -67,4 +70,22 @@ export function prefixLine(detail: Pick<ProposalDetail, 'checks'>): { text: stri
 export function touchesTests(detail: Pick<ProposalDetail, 'files'>): string[] | null {
   if (detail.files.every((file) => file.tags === undefined)) return null
   return detail.files.filter((file) => file.tags?.includes('test')).map(({ path }) => path)
+}
+
+/** Passed because there was nothing to look at: no tests, no statement that could be held against the change, no protected text. */
+export function hadNothing({ check, verdict, details }: ProposalDetail['checks'][number]): boolean {
+  if (verdict !== 'pass') return false
+  if (check === 'tests') {
+    const tests = testsOf(details)
+    return tests !== null && tests.own === null && tests.files.length === 0
+  }
+  if (check === 'claim') return claimOf(details)?.statements.every(({ kind }) => kind === 'effect') ?? false
+  return check === 'leakage' && leakageOf(details)?.protectedTexts === 0
+}
+
+const ranks = { fail: 0, unresolved: 1, pass: 2 } as const
+
+/** What stands in the way first; otherwise in the order in which it was measured. */
+export function blockingFirst<T extends { verdict: keyof typeof ranks }>(checks: readonly T[]): T[] {
+  return checks.toSorted((a, b) => ranks[a.verdict] - ranks[b.verdict])
 }
