@@ -74,9 +74,14 @@ export function costTables(db: Connection) {
     break: db.prepare(`INSERT INTO cache_breaks (task, seq, slot, agent, turn, step, activation, revision, model,
       item, kind, what, before, after, since, since_revision, idle_ms, missed, missed_nano_usd, cost_nano_usd)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    dropEmpty:
+      db.prepare(`DELETE FROM tool_slots WHERE slot = ? AND agent = ? AND task = ? AND purpose = ? AND name = ''
+      AND ${[...splitNames, 'unpriced'].map((name) => `${name} = 0`).join(' AND ')}`),
     trouble: db.prepare('INSERT INTO troubled_calls (seq, slot, agent, task, turn) VALUES (?, ?, ?, ?, ?)'),
   }
   const open = new Map<string, OpenStep>()
+  /** What no tool had, and one has now: where nothing is left of it there is no row, as if it had come in one commit. */
+  const taken: (readonly [slot: number, agent: string, task: string, purpose: string])[] = []
   const latestOf = new Map<string, PreviousCall | null>()
 
   const keyOf = ({ task, turn, step }: CallPlace) => `${turn} ${step} ${task}`
@@ -128,7 +133,10 @@ export function costTables(db: Connection) {
       tools,
     )) {
       const figures = [0, ...part.map((value) => sign * value), sign * (sums[unpricedIndex] ?? 0)]
-      toolSlots.add([slot, of.agent, of.task, of.purpose, name], [], figures)
+      const place = [slot, of.agent, of.task, of.purpose] as const
+      if (name === '' && figures.every((figure) => figure === 0)) continue
+      if (name === '' && sign < 0) taken.push(place)
+      toolSlots.add([...place, name], [], figures)
     }
   }
 
@@ -198,12 +206,14 @@ export function costTables(db: Connection) {
       }
       open.clear()
       for (const table of [slots, toolSlots, repeats]) table.flush()
+      for (const place of taken.splice(0)) run.dropEmpty.run(...place)
     },
 
     /** Forgets what is not written, and what it remembers of rows that were rolled back. */
     reset(): void {
       open.clear()
       latestOf.clear()
+      taken.length = 0
       for (const table of [slots, toolSlots, repeats]) table.clear()
     },
   }
