@@ -53,12 +53,13 @@ async function decided(args: string[], what: 'quarantine' | 'release') {
 
 function toolTable(rows: readonly ToolRow[]): string {
   return table(
-    ['tool', 'origin', 'reach', 'since', 'by', 'calls', 'failed', 'used', 'audit', ''],
+    ['tool', 'origin', 'reach', 'since', 'author', 'approved', 'calls', 'failed', 'used', 'audit', ''],
     rows.map((row) => [
       inert(row.tool, 40),
       row.origin,
       [...row.declared, ...row.undeclared.map((reach) => `!${reach}`)].join(' ') || '-',
       row.introduced === null ? '-' : `r${row.introduced.activation}`,
+      row.introduced?.author ?? '-',
       row.introduced?.by ?? '-',
       row.calls,
       row.calls === 0 ? '-' : percent((row.errors + row.interrupted) / row.calls),

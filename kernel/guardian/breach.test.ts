@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { BreachLimits } from '../wire/operator-review.ts'
-import { type Breach, breachOf, median, type StepFigures, sentenceOf } from './breach.ts'
+import { median } from '../wire/statistics.ts'
+import { type Breach, breachOf, type StepFigures, sentenceOf } from './breach.ts'
 
 const step = (more: Partial<StepFigures> = {}): StepFigures => ({
   ...{ modelCalls: 1, failedCalls: 0, toolCalls: 1, toolErrors: 0, inputTokens: 1000, cacheRead: 800 },

@@ -1,4 +1,5 @@
 import type { BreachLimits } from '../wire/operator-review.ts'
+import { median } from '../wire/statistics.ts'
 
 /** What limits are judged by, of one step. `gained`: measured progress; null: nothing measures it, or its start is not known. */
 export interface StepFigures {
@@ -88,15 +89,8 @@ function progressPerUsd(steps: readonly StepFigures[]) {
 }
 
 function middle(values: readonly number[]) {
-  return values.length === 0 ? null : { value: median(values), n: values.length }
-}
-
-/** Of at least one value. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const half = Math.floor(sorted.length / 2)
-  const upper = sorted[half] ?? Number.NaN
-  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2
+  const value = median(values)
+  return value === null ? null : { value, n: values.length }
 }
 
 /** A breach in one plain sentence. */

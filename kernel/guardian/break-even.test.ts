@@ -14,7 +14,7 @@ const steps = (n: number, costNanoUsd: number, gained: number | null = null) =>
 const making = { costNanoUsd: 1000, steps: 4 }
 
 describe('whether an edit has repaid the making of it', () => {
-  it('counts by the median of a step where nothing measures progress: exactly, with the prefix that was sent anew', () => {
+  it('counts by the mean of a step where nothing measures progress: exactly, with the prefix that was sent anew', () => {
     const since = [step(500, null, { isFirst: true, isBroken: true }), ...steps(9, 100)]
     const found = breakEvenOf([step(9999, null, { isFirst: true }), ...steps(5, 300)], since, making, 0)
     // Spent: 1000 to make it, 500 − 100 for the prefix. Saved: ten steps at 300 less ten at 100.
@@ -30,8 +30,13 @@ describe('whether an edit has repaid the making of it', () => {
       ...[-1400, -1200, -1000, -800, -600, -400, -200, 0, 200, 400, 600],
     ])
     expect(found.basis).toBe(
-      'A step cost $3.00e-7 before (5 steps) and $1.00e-7 since (10 steps). Making it took 4 steps of work on the policy, $0.00000100, and its new prompt prefix $4.00e-7.',
+      'A step cost $3.00e-7 before (mean, n=5 steps) and $1.00e-7 since (mean, n=10 steps). Making it took 4 steps of work on the policy, $0.00000100, and its new prompt prefix $4.00e-7.',
     )
+  })
+
+  it('holds sums against sums: a few dear steps before are not taken for a rate of every step', () => {
+    const before = [...steps(4, 100), step(600, null)]
+    expect(breakEvenOf(before, [...steps(4, 100), step(600, null)], making, 0)).toMatchObject({ savedNanoUsd: 0 })
   })
 
   it('says when it will be at the present rate, and that it never will where it costs more', () => {

@@ -1,5 +1,5 @@
 import type { Effect } from '../wire/operator-effects.ts'
-import { median } from './breach.ts'
+import { mean, median, ratio } from '../wire/statistics.ts'
 import type { Figures } from './figures.ts'
 
 type BreakEven = NonNullable<Effect['breakEven']>
@@ -18,7 +18,7 @@ const mostPoints = 120
  * Spent: the steps that were work on the policy up to its proposal, and what its first step cost beyond the median of the
  * later ones where its prompt prefix parted from the one before. Saved: what the steps since would have cost at the rate of
  * the revision before, less what they did cost. The rate is per unit of measured progress where the revision before gained
- * any, else its median per step. Steps of work on a policy that are charged to an edit count neither before nor since.
+ * any, else its mean per step: sums are held against sums. Steps of work on a policy that are charged to an edit count neither before nor since.
  *
  * @param before the last steps of the revision before. @param since all steps of this one, or the first of them, in order.
  * @param chargedUntil epoch ms up to which work on the policy is charged to an edit that became active.
@@ -57,9 +57,9 @@ export function breakEvenOf(
   const ahead = perStep > 0 ? Math.ceil(spent / perStep) : null
   const costs = later.reduce((sum, { costNanoUsd }) => sum + (costNanoUsd ?? 0), 0) - (rewarm ?? 0)
   const gained = later.reduce((sum, step) => sum + (step.gained ?? 0), 0)
-  const now =
-    rate.per === 'unit' ? (gained > 0 ? costs / gained : null) : later.length > 0 ? costs / later.length : null
+  const now = rate.per === 'unit' ? ratio(costs, Math.max(0, gained)) : ratio(costs, later.length)
   const unit = rate.per === 'unit' ? 'unit of measured progress' : 'step'
+  const how = rate.per === 'unit' ? 'ratio of sums' : 'mean'
   return {
     spentNanoUsd: spent,
     savedNanoUsd: Math.round(saved),
@@ -69,8 +69,8 @@ export function breakEvenOf(
     steps: since.length,
     line: thinned(line),
     basis:
-      `A ${unit} cost ${usd(rate.nanoUsd)} before (${base.length} steps) and ${now === null ? 'has not been gained' : usd(now)} since ` +
-      `(${later.length} steps). Making it took ${making.steps} steps of work on the policy, ${usd(making.costNanoUsd ?? 0)}, ` +
+      `A ${unit} cost ${usd(rate.nanoUsd)} before (${how}, n=${base.length} steps) and ${now === null ? 'has not been gained' : usd(now)} since ` +
+      `(${how}, n=${later.length} steps). Making it took ${making.steps} steps of work on the policy, ${usd(making.costNanoUsd ?? 0)}, ` +
       `and its new prompt prefix ${usd(rewarm ?? 0)}.`,
   }
 }
@@ -81,14 +81,15 @@ function rateOf(base: readonly Figures[], later: readonly Figures[]): { per: 'un
   const cost = base.reduce((sum, { costNanoUsd }) => sum + (costNanoUsd ?? 0), 0)
   const isMeasured = gained > 0 && later.some((step) => step.gained !== null)
   if (isMeasured) return { per: 'unit', nanoUsd: cost / gained }
-  return { per: 'step', nanoUsd: median(base.map(({ costNanoUsd }) => costNanoUsd ?? 0)) }
+  return { per: 'step', nanoUsd: mean(base.map(({ costNanoUsd }) => costNanoUsd ?? 0)) ?? 0 }
 }
 
 function rewarmOf([first, ...rest]: readonly Figures[]): number | null {
   if (first === undefined || !first.isBroken) return 0
   if (first.costNanoUsd === null) return null
   const costs = rest.flatMap(({ costNanoUsd }) => (costNanoUsd === null ? [] : [costNanoUsd]))
-  return costs.length === 0 ? 0 : Math.max(0, Math.round(first.costNanoUsd - median(costs)))
+  const usual = median(costs)
+  return usual === null ? 0 : Math.max(0, Math.round(first.costNanoUsd - usual))
 }
 
 /** First, last, and every so many between. */

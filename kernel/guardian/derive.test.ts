@@ -69,6 +69,15 @@ describe('a part of a proposal', () => {
     expect((await test.approve('P-2')).after).toBe(made.revision)
   })
 
+  it('says what to do about an edit of what no proposal may change, and the view stays good', async () => {
+    await test.propose('two', notes)
+    const { nonce, binding } = await test.guardian.view(agent, 'P-1')
+    const derived = (path: string) =>
+      test.guardian.derive({ agent, proposal: 'P-1', nonce, binding, reason: '', edits: [{ path, text: 'mine\n' }] })
+    await expect(derived('wire.ts')).rejects.toThrow(/wire\.ts .*no proposal changes it, yours neither.*take the rest/)
+    expect((await derived('notes.md')).proposal).toBe('P-2')
+  })
+
   it('is refused where nothing is left of it, nothing is left out, or a change is named that there is not', async () => {
     await test.propose('two', notes)
     const files = await test.guardian.hunks(agent, 'P-1')

@@ -4,11 +4,14 @@ import type { FileHunks, Hunk } from '../revisions/revisions.ts'
 import type { TreeFile } from '../sandbox/sandbox.ts'
 import { draft, type EventData } from '../wire/events.ts'
 import type { PolicyFileChange } from '../wire/executor.ts'
+import { staticDetailsSchema } from '../wire/operator-checks.ts'
 import { type Bindings, lookAgain } from './binding.ts'
 import type { Checking } from './checking.ts'
+import { isForbidden, keptWords } from './checks/charter.ts'
 import { treeProblems } from './checks/scope.ts'
 import type { Core } from './core.ts'
 import type { DeriveInput, Guardian } from './guardian.ts'
+import { hunkRisks } from './hunk-risk.ts'
 import { requireRoom } from './review.ts'
 
 /** An event has room for so many changes that fell; of more, those without a reason are counted. */
@@ -32,12 +35,18 @@ export function createDerive(core: Core, bindings: Bindings, checking: Checking)
 
   return {
     async hunks(agent: string, proposal: string): ReturnType<Guardian['hunks']> {
-      const { risk, riskReasons, fileRisks = [] } = ledger.proposal(agent, proposal)
+      const { risk, riskReasons, fileRisks = [], checks } = ledger.proposal(agent, proposal)
+      const read = staticDetailsSchema.safeParse(checks.findLast(({ check }) => check === 'static')?.details)
       const { before, after } = await trees(agent, proposal)
       return revisions.cut(before, after).map(({ path, change, hunks, isCompared }) => {
         const known = fileRisks.find((file) => file.path === path)
-        const judged = known ?? { risk: risk ?? ('MED' as const), reasons: [...riskReasons] }
-        const shown = hunks.map((hunk) => ({ ...linesOf(hunk), risk: judged.risk, reasons: [...judged.reasons] }))
+        const judged = known ?? { path, risk: risk ?? ('MED' as const), reasons: [...riskReasons] }
+        const lines = hunks.map(linesOf)
+        const risks = hunkRisks(judged, lines, known !== undefined && read.success ? read.data : null)
+        const shown = risks.flatMap((one, index) => {
+          const hunk = lines[index]
+          return hunk === undefined ? [] : [{ ...hunk, ...one }]
+        })
         return { path, change, isCompared, hunks: shown }
       })
     },
@@ -45,6 +54,8 @@ export function createDerive(core: Core, bindings: Bindings, checking: Checking)
     async derive(input: Parameters<Guardian['derive']>[0]): ReturnType<Guardian['derive']> {
       core.requireOpen()
       const { agent } = input
+      const barred = (input.edits ?? []).find(({ path }) => isForbidden(path))
+      if (barred !== undefined) throw new KernelError('invalid', keptWords(barred.path))
       const { one, binding } = await ledger.locked(agent, async () => bindings.spend(input))
       const { before, after } = await trees(agent, one.proposal)
       const cut = revisions.cut(before, after)

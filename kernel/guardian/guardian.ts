@@ -121,6 +121,8 @@ export interface Guardian extends PolicyService {
     of(agent: string): string | null
   }
   active(agent: string): Promise<ActiveRevision | null>
+  /** The active revision has gone beyond a limit, and is neither rolled back nor kept; null: nothing of the kind. */
+  breach(agent: string): { at: number; text: string } | null
   /** Called by the run loop for as long as a task of the agent runs. Returns its undoing. */
   attach(agent: string, target: ActivationTarget): () => void
   /** Lays /policy for a new task from the active revision; remembers the base. */

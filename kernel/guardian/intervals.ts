@@ -1,4 +1,4 @@
-import { median } from './breach.ts'
+import { median } from '../wire/statistics.ts'
 
 /** A figure with what it may as well be, from `n` values. */
 export interface Interval {
@@ -17,7 +17,7 @@ export function medianInterval(values: readonly number[]): Interval | null {
   const sorted = [...values].sort((a, b) => a - b)
   const n = sorted.length
   const k = Math.max(1, outerRank(n))
-  return { value: median(sorted), low: sorted[k - 1] ?? 0, high: sorted[n - k] ?? 0, n }
+  return { value: median(sorted) ?? 0, low: sorted[k - 1] ?? 0, high: sorted[n - k] ?? 0, n }
 }
 
 /** The largest k with P(Binomial(n, 1/2) < k) of at most 2.5 %; 0: there is none. In logarithms, since 2^-n vanishes. */

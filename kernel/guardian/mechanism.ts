@@ -3,6 +3,7 @@ import { failpoint } from '../failpoints.ts'
 import { draft } from '../wire/events.ts'
 import { createActivation } from './activation.ts'
 import { createBindings } from './binding.ts'
+import { sentenceOf } from './breach.ts'
 import { createChecking } from './checking.ts'
 import { Core, type GuardianParts } from './core.ts'
 import { createDerive } from './derive.ts'
@@ -18,6 +19,7 @@ import { createProposing } from './proposing.ts'
 import { createReview } from './review.ts'
 import { createRollback } from './rollback.ts'
 import { createRules } from './rules.ts'
+import { isBreachOpen } from './state.ts'
 import { createTrialGate, requireOrdinary } from './trial.ts'
 import { createViews } from './views.ts'
 import { createWorkingCopies } from './working-copy.ts'
@@ -123,6 +125,12 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
 
     // Behind a commit in progress: who starts what this names starts what is active.
     active: (agent) => ledger.locked(agent, async () => active(agent)),
+
+    breach(agent) {
+      const now = ledger.active(agent)
+      if (now === null || now.breach === null || !isBreachOpen(now)) return null
+      return { at: now.breach.at, text: sentenceOf(now.breach) }
+    },
 
     attach(agent, target) {
       const other = core.targets.get(agent)

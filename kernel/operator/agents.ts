@@ -28,6 +28,7 @@ export async function agentRows({ history, guardian, tasks }: Parts) {
         revision: active?.revision ?? event.data.revision,
         createdAt: event.at,
         tasks: own.length,
+        regressed: guardian.breach(agent),
         runningTask: own.find((task) => task.state !== 'finished')?.task ?? null,
       }
     }),

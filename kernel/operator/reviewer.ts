@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { History } from '../history/history.ts'
 import type { Event, EventKind } from '../wire/events.ts'
 import { type ReviewerHealth, reviewerHealthSchema } from '../wire/operator-review.ts'
+import { median } from '../wire/statistics.ts'
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000
@@ -108,12 +109,4 @@ function countsOf<T, K>(values: readonly T[], key: (value: T) => K): Map<K, numb
   const counts = new Map<K, number>()
   for (const value of values) counts.set(key(value), (counts.get(key(value)) ?? 0) + 1)
   return counts
-}
-
-function median(values: readonly number[]): number | null {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
-  const upper = sorted[middle]
-  if (upper === undefined) return null
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2
 }

@@ -103,7 +103,10 @@ export function createToolDesk(parts: ToolDeskParts): ToolDesk {
         introduced:
           since === null
             ? null
-            : { activation: since.activation, at: since.at, proposal: since.proposal, by: since.by },
+            : {
+                ...{ activation: since.activation, at: since.at, proposal: since.proposal },
+                ...{ author: since.author, by: since.by },
+              },
         changedBy: life.changes.flatMap(({ proposal }) => proposal ?? []),
         ...figure(name),
         tests:

@@ -2,6 +2,7 @@ import type { History } from '../history/history.ts'
 import type { TokenCounter } from '../models/models.ts'
 import type { Event } from '../wire/events.ts'
 import type { ToolRow } from '../wire/operator-tools.ts'
+import { median } from '../wire/statistics.ts'
 
 /** Latest finished calls of each tool that medians are taken of. */
 const sampled = 100
@@ -138,12 +139,4 @@ const none: Figures = {
   resultTokens: 0,
   costShare: null,
   lastUsedAt: null,
-}
-
-function median(values: readonly number[]): number | null {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
-  const upper = sorted[middle]
-  if (upper === undefined) return null
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2
 }

@@ -8,6 +8,8 @@ export interface Activation {
   activation: number
   revision: string
   proposal: string | null
+  /** Who made its content. */
+  author: 'seed' | 'agent' | 'operator' | 'agent-and-operator'
   /** By whose word it became active. */
   by: string
   /** The tools that its executor named when it was first started; null: it never was. */
@@ -58,17 +60,34 @@ export function createRecord(history: History) {
   }
 
   async function activationsOf(agent: string): Promise<Activation[]> {
-    const events = await all(agent, ['revision.authorised', 'revision.activated'])
+    const events = await all(agent, ['proposal.made', 'revision.authorised', 'revision.activated'])
     const by = new Map<string, string>()
+    const authors = new Map<string, Activation['author']>()
     const active: Event<'revision.activated'>[] = []
     const found: Activation[] = []
     for (const event of events) {
+      if (event.kind === 'proposal.made') {
+        // The same content may come back: it is whose it was first.
+        const { revision, problems } = event.data
+        if (problems.length === 0 && !authors.has(revision)) authors.set(revision, authorOf(event))
+        continue
+      }
       if (event.kind === 'revision.authorised') by.set(event.data.revision, event.data.by)
       else active.push(event)
       if (event.kind !== 'revision.activated') continue
       const { activation, revision, proposal } = event.data
       const { seq, at } = event
-      found.push({ seq, at, activation, revision, proposal, by: by.get(revision) ?? event.data.cause, tools: null })
+      const author = authors.get(revision) ?? 'seed'
+      found.push({
+        seq,
+        at,
+        activation,
+        revision,
+        proposal,
+        author,
+        by: by.get(revision) ?? event.data.cause,
+        tools: null,
+      })
     }
     return Promise.all(
       found.map(async (one, index) => {
@@ -100,6 +119,13 @@ export function createRecord(history: History) {
       return { activations, current: namedBy(activations), marks: byTool }
     },
   }
+}
+
+/** An edit of the operator's is of both where lines of the agent's are left in it. */
+function authorOf({ data: { by, derived } }: Event<'proposal.made'>): Activation['author'] {
+  if (by === 'executor') return 'agent'
+  if (derived === undefined) return 'operator'
+  return derived.operatorLines === 0 ? 'agent' : derived.agentLines === 0 ? 'operator' : 'agent-and-operator'
 }
 
 /** The names of the active revision's last start; before its first start, those of the one that was started last. */

@@ -37,7 +37,7 @@ describe.skipIf(boxMissing)('the tools of an agent', () => {
       declared: ['sandbox.exec'],
       observed: ['sandbox.exec'],
       undeclared: [],
-      introduced: { activation: 1, proposal: null, by: 'seed' },
+      introduced: { activation: 1, proposal: null, author: 'seed', by: 'seed' },
       calls: 2,
       errors: 1,
       callsLast7Days: 2,
@@ -134,7 +134,7 @@ describe.skipIf(boxMissing)('the tools of an agent', () => {
       origin: 'learned',
       audit: 'none',
       quarantined: null,
-      introduced: { proposal: 'P-1' },
+      introduced: { proposal: 'P-1', author: 'operator', by: 'operator' },
     })
     expect(renamed).toMatchObject({ file: null, declared: [], undeclared: ['sandbox.exec'] })
     expect(rows.find(({ tool }) => tool === 'shell')).toMatchObject({ isOffered: false, quarantined: { reason: 'no' } })

@@ -21,9 +21,18 @@ export const toolRowSchema = z.object({
   observed: z.array(z.string()),
   /** Observed, and not declared. */
   undeclared: z.array(z.string()),
-  /** Activation that brought it, the proposal, and by whose word. */
+  /**
+   * Activation that brought it and the proposal; `author` made it, `by` is whose word made it active. Of a part or an edit of
+   * an agent's proposal the author is both.
+   */
   introduced: z
-    .object({ activation: count, at: z.number(), proposal: proposalId.nullable(), by: z.string() })
+    .object({
+      activation: count,
+      at: z.number(),
+      proposal: proposalId.nullable(),
+      author: z.enum(['seed', 'agent', 'operator', 'agent-and-operator']),
+      by: z.string(),
+    })
     .nullable(),
   /** Proposals that have changed its file since. */
   changedBy: z.array(proposalId),

@@ -346,6 +346,8 @@ export const operatorContract = {
           revision: sha256,
           createdAt: z.number(),
           tasks: count,
+          /** What runs has gone beyond a limit: it is the operator's turn to go back or to keep it. Epoch ms. */
+          regressed: z.object({ at: z.number(), text: z.string() }).nullable(),
           runningTask: taskId.nullable(),
         }),
       ),

@@ -142,6 +142,7 @@ export function fakeHost(world: FakeWorld) {
                 revision: world.active(),
                 createdAt: world.events[0]?.at ?? 0,
                 tasks: 2,
+                regressed: fakeEffects(world, kept).find(({ regressed }) => regressed?.isOpen)?.regressed ?? null,
                 runningTask: world.state === 'running' ? 'T-1' : null,
               },
             ],

@@ -1,5 +1,6 @@
 import type { TokenCounter } from '../../models/models.ts'
 import type { CapturedRequest } from './answers.ts'
+import { mean, median } from '../../wire/statistics.ts'
 
 /** Where a request leaves the one before it. */
 export interface Prefix {
@@ -50,18 +51,12 @@ export function aheadOf(window: readonly number[], growths: readonly number[], a
   const newest = window.at(-1)
   if (newest === undefined) return null
   if (growths.some((growth) => growth < 0)) return meanOf(window)
-  return newest + (medianOf(growths) * (ahead + 1)) / 2
-}
-
-function medianOf(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const [low, high] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]]
-  return ((low ?? 0) + (high ?? 0)) / 2
+  return newest + ((median(growths) ?? 0) * (ahead + 1)) / 2
 }
 
 export function meanOf(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length
+  return mean(known)
 }
 
 function commonHead(a: string, b: string): string {

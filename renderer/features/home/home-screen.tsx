@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { HostStatus, ProposalSummary, TaskSummary } from '../../../kernel/wire/operator.ts'
 import { Loaded } from '../../components/states.tsx'
-import { useDesk, usePacks, useProposals, useRevisions, useStatus, useTasks } from '../../lib/desk.tsx'
+import { useAgents, useDesk, usePacks, useProposals, useRevisions, useStatus, useTasks } from '../../lib/desk.tsx'
 import { dayMs, digestOf } from '../../lib/digest.ts'
 import { money } from '../../lib/format.ts'
 import { useKeys } from '../../lib/keys.ts'
@@ -50,7 +50,8 @@ function Banners({ status }: { status: HostStatus }) {
 function Desk(props: { tasks: TaskSummary[]; proposals: ProposalSummary[]; status: HostStatus | undefined }) {
   const { tasks, proposals, status } = props
   const packs = usePacks()
-  const needs = needsOf(tasks, proposals)
+  const agents = useAgents()
+  const needs = needsOf(tasks, proposals, agents.data ?? [])
   const running = tasks.filter((task) => live.has(task.state))
   const finished = tasks
     .filter((task) => task.state === 'finished')

@@ -12,14 +12,23 @@ import { hrefOf } from '../../lib/route.ts'
 type Need =
   | { kind: 'proposal'; href: string; proposal: ProposalSummary }
   | { kind: 'task'; href: string; task: TaskSummary }
+  | { kind: 'regressed'; href: string; agent: string; activation: number; regressed: { at: number; text: string } }
+
+type AgentRow = { agent: string; activation: number; regressed: { at: number; text: string } | null }
 
 /** What is put off needs nobody until its time has come. */
-export function needsOf(tasks: TaskSummary[], proposals: ProposalSummary[]): Need[] {
+export function needsOf(tasks: TaskSummary[], proposals: ProposalSummary[], agents: readonly AgentRow[] = []): Need[] {
   const ready = proposals
     .filter((each) => each.state === 'ready' && (each.deferredUntil ?? null) === null)
     .sort((a, b) => a.madeAt - b.madeAt)
   const stuck = tasks.filter((task) => task.state === 'waiting' || task.state === 'interrupted')
   return [
+    // What runs and costs more than it may comes before what only waits.
+    ...agents.flatMap(({ agent, activation, regressed }): Need[] =>
+      regressed === null
+        ? []
+        : [{ kind: 'regressed', href: hrefOf({ screen: 'revisions', agent }), agent, activation, regressed }],
+    ),
     ...ready.map(
       (proposal): Need => ({
         kind: 'proposal',
@@ -41,11 +50,34 @@ export function NeedsYou({ needs, selected }: { needs: Need[]; selected: number 
       {needs.map((need, index) =>
         need.kind === 'proposal' ? (
           <ProposalNeed key={need.href} need={need} isSelected={index === selected} />
+        ) : need.kind === 'regressed' ? (
+          <RegressedNeed key={need.href} need={need} isSelected={index === selected} />
         ) : (
           <TaskNeed key={need.href} task={need.task} isSelected={index === selected} />
         ),
       )}
     </section>
+  )
+}
+
+/** It stays until the operator goes back or keeps it, both on Revisions, with the figures. */
+function RegressedNeed({ need, isSelected }: { need: Extract<Need, { kind: 'regressed' }>; isSelected: boolean }) {
+  const { agent, activation, regressed, href } = need
+  return (
+    <div className="home-row home-need" data-selected={isSelected || undefined} data-testid="need-regressed">
+      <span className="tone-wait">▲ regressed</span>
+      <strong>r{activation}</strong>
+      <span className="home-claim">
+        <span className="muted">of </span>
+        <InertText text={agent} />: {regressed.text}
+      </span>
+      <span className="muted figure">
+        <TimeAgo at={regressed.at} />
+      </span>
+      <a className="button" href={href}>
+        Review rollback
+      </a>
+    </div>
   )
 }
 

@@ -24,15 +24,15 @@ export function Compare({ older, newer }: { older: RevisionRow; newer: RevisionR
         </span>
       </header>
       <div className="compare-figures">
-        <Figure name="Steps" older={whole(older.steps)} newer={whole(newer.steps)} />
-        <Figure name="Cost" older={money(older.costNanoUsd)} newer={money(newer.costNanoUsd)} />
-        <Figure name="Gained" older={signed(older.progressDelta)} newer={signed(newer.progressDelta)} />
+        <Figure name="Steps, n" older={whole(older.steps)} newer={whole(newer.steps)} />
+        <Figure name="Cost, sum" older={money(older.costNanoUsd)} newer={money(newer.costNanoUsd)} />
+        <Figure name="Gained, sum" older={signed(older.progressDelta)} newer={signed(newer.progressDelta)} />
         <Figure
-          name="Cost per unit"
+          name="Cost per unit, ratio of sums"
           older={money(costPerUnit(older.costNanoUsd, older.progressDelta))}
           newer={money(costPerUnit(newer.costNanoUsd, newer.progressDelta))}
         />
-        <Figure name="Cached" older={share(older.cachedShare)} newer={share(newer.cachedShare)} />
+        <Figure name="Cached, ratio of sums" older={share(older.cachedShare)} newer={share(newer.cachedShare)} />
       </div>
       <Loaded query={query} what="the comparison" rows={6}>
         {({ files, diff }) =>

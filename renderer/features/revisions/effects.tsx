@@ -18,6 +18,8 @@ type Figure = Effect['after']['costNanoUsd']
 
 interface Line {
   name: string
+  /** What the measured figures are. */
+  statistic: string
   format: (value: number) => string
   predicted: [before: number | null, after: number | null] | null
   before: Figure
@@ -30,6 +32,7 @@ function linesOf({ predicted, before, after }: Effect): Line[] {
   return [
     {
       name: 'Cost per step',
+      statistic: 'median',
       format: money,
       predicted: of('costNanoUsdPerStep'),
       before: before.costNanoUsd,
@@ -37,6 +40,7 @@ function linesOf({ predicted, before, after }: Effect): Line[] {
     },
     {
       name: 'Input tokens per step',
+      statistic: 'median',
       format: (value) => tokens(Math.round(value)),
       predicted: of('inputTokensPerStep'),
       before: before.inputTokens,
@@ -44,6 +48,7 @@ function linesOf({ predicted, before, after }: Effect): Line[] {
     },
     {
       name: 'Cached share',
+      statistic: 'median',
       format: share,
       predicted: of('cachedShare'),
       before: before.cachedShare,
@@ -51,6 +56,7 @@ function linesOf({ predicted, before, after }: Effect): Line[] {
     },
     {
       name: 'Measured progress per dollar',
+      statistic: 'ratio of sums',
       format: (value) => (value >= 100 ? whole(Math.round(value)) : value.toPrecision(3)),
       predicted: null,
       before: before.progressPerUsd,
@@ -75,16 +81,18 @@ export function EffectTable({ row, effect }: { row: RevisionRow; effect: Effect 
         <thead>
           <tr>
             <th>Measured by kernel</th>
-            <th>Predicted (estimate)</th>
+            <th>Statistic</th>
+            <th>Predicted (estimate, mean{effect.predicted && ` of n=${whole(effect.predicted.n)} replayed steps`})</th>
             <th className="figure">Before</th>
             <th className="figure">After</th>
             <th className="figure">Change</th>
           </tr>
         </thead>
         <tbody>
-          {linesOf(effect).map(({ name, format, predicted, before, after }) => (
+          {linesOf(effect).map(({ name, statistic, format, predicted, before, after }) => (
             <tr key={name}>
               <td>{name}</td>
+              <td className="muted">{statistic}</td>
               <td className="figure-left">{prediction(predicted, format)}</td>
               <td className="figure">{withInterval(before, format)}</td>
               <td className="figure">{withInterval(after, format)}</td>
@@ -121,9 +129,9 @@ export function EffectCell({ effect }: { effect: Effect | undefined }) {
     { 'progress-per-dollar': 'progressPerUsd', 'cost-per-step': 'costNanoUsd', 'input-tokens': 'inputTokens' } as const
   )[judgedBy]
   const what = {
-    'progress-per-dollar': 'progress per dollar',
-    'cost-per-step': 'cost a step',
-    'input-tokens': 'input tokens a step',
+    'progress-per-dollar': 'progress per dollar (ratio of sums)',
+    'cost-per-step': 'cost a step (median)',
+    'input-tokens': 'input tokens a step (median)',
   }
   const said = predicted?.costNanoUsdPerStep
   return (
@@ -134,7 +142,8 @@ export function EffectCell({ effect }: { effect: Effect | undefined }) {
       </span>
       {said?.before && said.after !== null ? (
         <div className="muted">
-          cost a step: {percent(said.after / said.before)} predicted → {changeOf(before.costNanoUsd, after.costNanoUsd)}
+          cost a step: {percent(said.after / said.before)} predicted (mean, n={whole(predicted.n)}) →{' '}
+          {changeOf(before.costNanoUsd, after.costNanoUsd)} (median, n={whole(after.costNanoUsd?.n ?? 0)})
         </div>
       ) : null}
     </>

@@ -154,7 +154,7 @@ function Rows({ agent, rows }: { agent: string; rows: RevisionRow[] }) {
       <section className="panel" aria-label="Effects">
         <header>
           <h2>Did each change help?</h2>
-          <span className="muted">medians with an interval of 95 %; progress per dollar as a ratio of sums</span>
+          <span className="muted">each with an interval of 95 % and the steps that it is over</span>
         </header>
         <Loaded query={effects} what="the effects" rows={4}>
           {() =>

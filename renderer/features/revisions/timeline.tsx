@@ -46,7 +46,8 @@ export function Timeline(props: Props) {
       <header>
         <h2>{agent}</h2>
         <span className="muted">
-          {rows.length} {rows.length === 1 ? 'activation' : 'activations'}
+          {rows.length} {rows.length === 1 ? 'activation' : 'activations'} · cost and gain are sums over the steps, cost
+          per {unit} and cached are ratios of sums
         </span>
         <Simulated isSimulated={isSimulated} />
       </header>

@@ -9,7 +9,7 @@ import { useDesk } from '../../lib/desk.tsx'
 import { bytes, duration, share, shortHash, tokens, whole } from '../../lib/format.ts'
 import { useKeys } from '../../lib/keys.ts'
 import { hrefOf } from '../../lib/route.ts'
-import { authorityOf } from './authority.ts'
+import { authorityOf, authorOf } from './authority.ts'
 import { AuditMark } from './marks.tsx'
 import { Samples } from './samples.tsx'
 import { ToolActions } from './tool-actions.tsx'
@@ -132,12 +132,16 @@ function Figures({ agent, row }: { agent: string; row: ToolRow }) {
                   (<Proposal agent={agent} proposal={introduced.proposal} />)
                 </>
               )}
-              , by {authorityOf(introduced.by)}, <TimeAgo at={introduced.at} />
+              , <TimeAgo at={introduced.at} />
             </>
           ) : (
             'not known'
           )}
         </dd>
+        <dt>Made by</dt>
+        <dd>{introduced ? authorOf(introduced) : 'not known'}</dd>
+        <dt>Approved by</dt>
+        <dd>{introduced ? authorityOf(introduced.by) : 'not known'}</dd>
         <dt>Changed by</dt>
         <dd>
           {row.changedBy.length === 0
@@ -157,8 +161,10 @@ function Figures({ agent, row }: { agent: string; row: ToolRow }) {
           {whole(row.errors)} errors, {whole(row.interrupted)} interrupted
           {failed !== null && ` (${share(failed)})`}
         </dd>
-        <dt>Median time</dt>
-        <dd>{duration(row.medianMs)} of the latest 100</dd>
+        <dt>Time</dt>
+        <dd>
+          {duration(row.medianMs)} (median, n={whole(Math.min(100, row.calls))} latest calls)
+        </dd>
         <dt>Results</dt>
         <dd>
           {bytes(row.outputBytes)}, about {tokens(row.resultTokens)} tokens
@@ -172,7 +178,7 @@ function Figures({ agent, row }: { agent: string; row: ToolRow }) {
         <dt>Tokens a step</dt>
         <dd>
           {saved
-            ? `${tokens(Math.round(saved.before))} before it (n ${whole(saved.stepsBefore)}), ${tokens(Math.round(saved.after))} since (n ${whole(saved.stepsAfter)}): observed, no proof`
+            ? `${tokens(Math.round(saved.before))} before it (mean, n=${whole(saved.stepsBefore)} steps), ${tokens(Math.round(saved.after))} since (mean, n=${whole(saved.stepsAfter)} steps): observed, no proof`
             : row.origin === 'seed'
               ? 'it was always there'
               : 'no task ran both before it and since'}

@@ -7,7 +7,7 @@ import { duration, share, whole } from '../../lib/format.ts'
 import { useKeys } from '../../lib/keys.ts'
 import { useListKeys } from '../../lib/list-keys.ts'
 import { go } from '../../lib/route.ts'
-import { authorityOf } from './authority.ts'
+import { authorityOf, authorOf } from './authority.ts'
 import { AuditMark, Reach } from './marks.tsx'
 import { ToolDrawer } from './tool-drawer.tsx'
 import { type ColumnKey, columns, failureShare, type Order, shownRows, toolViews } from './views.ts'
@@ -78,7 +78,8 @@ export function ToolTable({ agent, rows, open }: Props) {
                 {head('origin', 'Origin', 'tools-wide')}
                 <th className="tools-roomy">Reach</th>
                 {head('since', 'Since', 'tools-roomy')}
-                <th className="tools-wide">By</th>
+                <th className="tools-wide">Author</th>
+                <th className="tools-wide">Approved by</th>
                 {head('week', '7 d', 'figure tools-roomy')}
                 {head('ok', 'OK', 'figure')}
                 {head('median', 'Median', 'figure tools-wide')}
@@ -153,6 +154,7 @@ function Row({
         {row.introduced ? `r${row.introduced.activation}` : '—'}
         {row.introduced?.proposal && <span className="muted"> {row.introduced.proposal}</span>}
       </td>
+      <td className="tools-wide">{row.introduced ? authorOf(row.introduced) : '—'}</td>
       <td className="tools-wide">{row.introduced ? authorityOf(row.introduced.by) : '—'}</td>
       <td className="figure tools-roomy">{whole(row.callsLast7Days)}</td>
       <td className="figure">
