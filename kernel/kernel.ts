@@ -27,8 +27,8 @@ import { createModelCards } from './models/cards.ts'
 import { createGateway } from './models/gateway.ts'
 import { createModelChoice } from './models/model-choice.ts'
 import { openOperatorPrices } from './models/operator-prices.ts'
-import { createPriceTable } from './models/prices.ts'
 import { createOwnCalls } from './models/own-calls.ts'
+import { createPriceTable } from './models/prices.ts'
 import { endpointProblem } from './models/reachable.ts'
 import { openSharedBudgets } from './models/shared-budgets.ts'
 import { createTokenCounter } from './models/tokens.ts'
@@ -40,9 +40,9 @@ import { createCredentials } from './operator/credentials.ts'
 import { createHistoryDesk } from './operator/history.ts'
 import { reviewerHealth } from './operator/reviewer.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
-import { type KernelResources, readSeed } from './resources.ts'
 import { createSettingsDesk } from './operator/settings.ts'
 import { recoverySummary } from './recovered.ts'
+import { type KernelResources, readSeed } from './resources.ts'
 import { createRevisions } from './revisions/tree.ts'
 import { type DockerConfig, dockerProvider } from './sandbox/docker/provider.ts'
 import { noteDocker } from './sandbox/docker-notice.ts'
@@ -183,12 +183,8 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   opened.push(() => provider.close())
   const cards = createModelCards()
   const keys = keysFromEnvironment(config.env, masks)
-  const vault = createVault({
-    file: join(config.dataDir, 'credentials.json'),
-    sealers: config.sealers ?? [],
-    masks,
-    clock,
-  })
+  const file = join(config.dataDir, 'credentials.json')
+  const vault = createVault({ file, sealers: config.sealers ?? [], masks, clock })
   opened.push(() => vault.close())
   const record = createVaultRecord(history, vault)
   const modelKeys = createModelKeys(keys, vault, notices)
@@ -196,9 +192,10 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   const counter = createTokenCounter()
   const shared = await openSharedBudgets({ history, clock, notices })
   const prices = await openOperatorPrices({ history, clock })
+  const table = createPriceTable({ cards, overrides: prices.list })
   const open = createGateway({
     clock,
-    prices: createPriceTable({ cards, overrides: prices.list }),
+    prices: table,
     cards,
     counter,
     keys: modelKeys.take,
@@ -355,9 +352,9 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
       },
     )
 
+  const credentials = createCredentials({ vault, history, tasks, record, proceeds: config.proceed ?? true })
   const operator = createRouter({
     history,
-  const credentials = createCredentials({ vault, history, tasks, record, proceeds: config.proceed ?? true })
     guardian,
     revisions,
     tasks,
@@ -378,13 +375,13 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     toolDesk: createToolDesk({ history, revisions, quarantine, tokens: counter, clock }),
     artifactDesk: createArtifactDesk({ history, artifacts }),
     reviewerHealth: (days) => reviewerHealth(history, clock, days),
-  })
-
-  return {
     settings: createSettingsDesk({
       ...{ dataDir: config.dataDir, hint, status, redact: masks.redact, keys: credentials.status, ...asking },
       examine: () => probeSandbox(resources, config.docker),
     }),
+  })
+
+  return {
     operator,
     history,
     tasks,

@@ -24,10 +24,10 @@ import type { createBudgetDesk } from './budgets.ts'
 import type { createCredentials } from './credentials.ts'
 import { createEventDesk } from './events.ts'
 import type { createHistoryDesk } from './history.ts'
-import { createReviewDesk } from './review.ts'
 import { createPausing } from './pausing.ts'
-
+import { createReviewDesk } from './review.ts'
 import type { createSettingsDesk } from './settings.ts'
+
 /** What the operator contract is served from; put together by kernel.ts. */
 export interface OperatorParts {
   history: History
@@ -52,9 +52,9 @@ export interface OperatorParts {
   toolDesk: ToolDesk
   artifactDesk: ReturnType<typeof createArtifactDesk>
   reviewerHealth(days?: number): Promise<ReviewerHealth>
+  settings: ReturnType<typeof createSettingsDesk>
 }
 
-  settings: ReturnType<typeof createSettingsDesk>
 /** Which transport a call came by: a person's view, or a script. Both see and do the same. */
 export interface OperatorContext {
   via: 'desktop' | 'websocket' | 'socket'
@@ -94,10 +94,10 @@ export function createRouter(parts: OperatorParts) {
     })
 
   const review = createReviewDesk(guardian, typed)
-
-  async function activationPoints(task: string): Promise<ActivationPoint[]> {
   const events = createEventDesk({ history, typed })
   const pausing = createPausing(tasks)
+
+  async function activationPoints(task: string): Promise<ActivationPoint[]> {
     return (await history.activations(task)).map(
       ({ agent: _agent, task: _task, progressFrom, progressTo, ...row }) => ({
         ...row,
@@ -242,8 +242,6 @@ export function createRouter(parts: OperatorParts) {
           for (let from = 0; from < batch.length; from += 500) yield batch.slice(from, from + 500).map(row)
         }
       }),
-      blob: os.events.blob.handler(async ({ input }) => {
-        const bytes = await history.getBlob(input.hash)
       find: os.events.find.handler(async ({ input }) => {
         const page = await events.find(input)
         return { events: page.events.map(row), next: page.next }
@@ -253,6 +251,8 @@ export function createRouter(parts: OperatorParts) {
       marks: os.events.marks.handler(() => events.marks()),
       note: os.events.note.handler(({ input }) => events.note(input.seq, input.text)),
       label: os.events.label.handler(({ input }) => events.label(input.seq, input.label, input.isSet)),
+      blob: os.events.blob.handler(async ({ input }) => {
+        const bytes = await history.getBlob(input.hash)
         const offset = input.offset ?? 0
         const part = bytes.subarray(offset, offset + (input.length ?? 262_144))
         const text = textOf(part, offset + part.length < bytes.length)
@@ -348,12 +348,12 @@ export function createRouter(parts: OperatorParts) {
       backup: os.history.backup.handler(({ input }) => historyDesk.backup(input.folder)),
       archive: os.history.archive.handler(({ input }) => historyDesk.archive(input.before, input.minBytes)),
     },
-  })
     exports: {
       preview: os.exports.preview.handler(({ input }) => parts.exports.preview(input)),
       write: os.exports.write.handler(({ input }) => parts.exports.write(input)),
       import: os.exports.import.handler(({ input }) => parts.exports.import(input.file, input.folder)),
     },
+  })
 }
 
 const by = <T extends object>({ viewer }: OperatorContext, input: T): T & { viewer: object | undefined } => ({

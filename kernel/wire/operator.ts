@@ -28,8 +28,8 @@ import {
   reviewerContract,
   rulesContract,
 } from './operator-review.ts'
-import { snapshotsContract } from './operator-snapshots.ts'
 import { resumeAllContract, settingsContract } from './operator-settings.ts'
+import { snapshotsContract } from './operator-snapshots.ts'
 import { artifactsContract, toolsContract } from './operator-tools.ts'
 import { trialsContract, trialTotalsSchema } from './operator-trials.ts'
 
@@ -275,6 +275,8 @@ export const noticeSchema = z.object({
   /** What mends it: a command, or what to do. */
   fix: z.string().nullable(),
   task: taskId.nullable(),
+  /** The operator has read it, and wants it off the screen. */
+  isPutAway: z.boolean().optional(),
 })
 export type Notice = z.infer<typeof noticeSchema>
 
@@ -326,13 +328,13 @@ export const operatorContract = {
   host: {
     status: oc.output(hostStatusSchema),
     pauseAll: oc.output(z.object({ paused: z.array(taskId) })),
+    resumeAll: resumeAllContract,
   },
+  settings: settingsContract,
   packs: { list: oc.output(z.array(packSchema)) },
   credentials: credentialsContract,
   budgets: budgetsContract,
-    resumeAll: resumeAllContract,
   prices: pricesContract,
-  settings: settingsContract,
   snapshots: snapshotsContract,
   agents: {
     fork: forkContract,
@@ -441,9 +443,9 @@ export const operatorContract = {
     blob: oc
       .input(z.strictObject({ hash: sha256, offset: count.optional(), length: count.max(1_048_576).optional() }))
       .output(z.object({ text: z.string(), totalBytes: count, binary: z.boolean() })),
+    ...eventsExtras,
   },
   proposals: {
-    ...eventsExtras,
     list: oc
       .input(z.strictObject({ agent: agentName.optional(), waiting: z.boolean().optional() }))
       .output(z.array(proposalSummarySchema)),
@@ -536,5 +538,5 @@ export const operatorContract = {
       .output(z.object({ seq: count, activation: count, revision: sha256 })),
   },
   history: historyContract,
-}
   exports: exportsContract,
+}

@@ -8,8 +8,8 @@ import { fakeEvents } from './fake-events.ts'
 import { fakeExports } from './fake-exports.ts'
 import { hash } from './fake-hash.ts'
 import { fakeReview } from './fake-review.ts'
-import { fakeTools } from './fake-tools.ts'
 import { fakeSettings } from './fake-settings.ts'
+import { fakeTools } from './fake-tools.ts'
 import type { FakeWorld } from './fake-world.ts'
 
 /** The whole operator contract over an invented world. */
@@ -60,7 +60,6 @@ export function fakeHost(world: FakeWorld) {
         running: !world.isEmpty && world.state === 'running' ? 1 : 0,
         trials: 0,
         decisions: world.proposals.filter((p) => p.state === 'ready').length,
-        trials: 0,
         todayNanoUsd: taskOf().totals.costNanoUsd,
         todaySimulated: true,
         cachedShare: taskOf().totals.cachedShare,
@@ -74,12 +73,12 @@ export function fakeHost(world: FakeWorld) {
         marked('task.paused', { reason: 'all paused', by: 'operator' })
         return { paused: ['T-1'] }
       }),
-    },
       resumeAll: os.host.resumeAll.handler(() => {
         world.state = 'running'
         marked('task.resumed', { by: 'operator' })
         return { resumed: ['T-1'], left: [] }
       }),
+    },
     credentials: {
       status: os.credentials.status.handler(() => ({
         state: 'open' as const,
@@ -201,8 +200,8 @@ export function fakeHost(world: FakeWorld) {
         )
         const page = input.order === 'desc' ? found.slice(-limit).reverse() : found.slice(0, limit)
         return { events: page, next: found.length > limit ? (page.at(-1)?.seq ?? null) : null }
-      ...fakeEvents(world),
       }),
+      ...fakeEvents(world),
       get: os.events.get.handler(({ input }) => {
         const event = world.events[input.seq - 1]
         if (!event) throw new ORPCError('NOT_FOUND', { message: `no event ${input.seq}` })
@@ -239,8 +238,8 @@ export function fakeHost(world: FakeWorld) {
       })),
     },
     ...fakeReview(world),
-    rules: {
     ...fakeSettings(world),
+    rules: {
       list: os.rules.list.handler(() => []),
       preview: os.rules.preview.handler(none),
       add: os.rules.add.handler(none),
