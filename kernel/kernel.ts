@@ -32,13 +32,14 @@ import { createPriceTable } from './models/prices.ts'
 import { endpointProblem } from './models/reachable.ts'
 import { openSharedBudgets } from './models/shared-budgets.ts'
 import { createTokenCounter } from './models/tokens.ts'
-import { recordNotices } from './notice-record.ts'
+import { recordNotices, rememberPutAway } from './notice-record.ts'
 import { createNotices } from './notices.ts'
 import { createArtifactDesk } from './operator/artifacts.ts'
 import { createBudgetDesk } from './operator/budgets.ts'
 import { createCredentials } from './operator/credentials.ts'
 import { createHistoryDesk } from './operator/history.ts'
 import { reviewerHealth } from './operator/reviewer.ts'
+import { createNoticeDesk } from './operator/notices.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
 import { createSettingsDesk } from './operator/settings.ts'
 import { recoverySummary } from './recovered.ts'
@@ -273,6 +274,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
       ),
     ])
     suspension.recordIn(history)
+    await rememberPutAway(notices, history)
     opened.push(recordNotices(notices, history))
     // Keys that tasks of an earlier start were given are known from the beginning on.
     for (const { model } of tasks.states()) await modelKeys.require(model).catch(() => {})
@@ -355,6 +357,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
   const credentials = createCredentials({ vault, history, tasks, record, proceeds: config.proceed ?? true })
   const operator = createRouter({
     history,
+    notices: createNoticeDesk({ history, notices, hint }),
     guardian,
     revisions,
     tasks,

@@ -24,6 +24,7 @@ import type { createBudgetDesk } from './budgets.ts'
 import type { createCredentials } from './credentials.ts'
 import { createEventDesk } from './events.ts'
 import type { createHistoryDesk } from './history.ts'
+import type { createNoticeDesk } from './notices.ts'
 import { createPausing } from './pausing.ts'
 import { createReviewDesk } from './review.ts'
 import type { createSettingsDesk } from './settings.ts'
@@ -46,6 +47,7 @@ export interface OperatorParts {
   /** Creates the agent with the starting policy where there is none of that name. */
   ensureAgent(agent: string): Promise<void>
   historyDesk: ReturnType<typeof createHistoryDesk>
+  notices: ReturnType<typeof createNoticeDesk>
   exports: Exports
   trials: Trials
   opinions: { ask(request: OpinionRequest): Promise<{ seq: number }> }
@@ -136,6 +138,7 @@ export function createRouter(parts: OperatorParts) {
       list: os.prices.list.handler(() => [...prices.list()]),
       set: os.prices.set.handler(async ({ input }) => ({ seq: await prices.set(input) })),
     },
+    notices: { putAway: os.notices.putAway.handler(({ input }) => parts.notices.putAway(input)) },
     snapshots: {
       list: os.snapshots.list.handler(({ input }) => tasks.snapshots(input.task)),
       take: os.snapshots.take.handler(({ input }) => tasks.snapshot(input.task, input.name)),

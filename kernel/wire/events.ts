@@ -148,6 +148,8 @@ export const eventSchemas = {
   /** What was wrong, as every screen showed it. */
   'notice.raised': z.strictObject({ id: text, severity: z.enum(['error', 'warning', 'info']), text }),
   'notice.cleared': z.strictObject({ id: text }),
+  /** By the operator, as it read then. */
+  'notice.put-away': z.strictObject({ id: text, text }),
   'backup.written': z.strictObject({ file: text, sizeBytes: count, seq: count }),
   /** Blobs moved out of the database into a file beside it; their hashes stay, and the file is read where it is there. */
   'blobs.archived': z.strictObject({ file: text, hash: sha256, blobs: count, sizeBytes: count }),

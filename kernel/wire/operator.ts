@@ -18,6 +18,7 @@ import { effectsContract, keepContract } from './operator-effects.ts'
 import { eventSchema, eventsExtras } from './operator-events.ts'
 import { exportsContract } from './operator-exports.ts'
 import { forkContract, historyContract } from './operator-history.ts'
+import { noticesContract } from './operator-notices.ts'
 import { pricesContract } from './operator-prices.ts'
 import {
   approveExtras,
@@ -336,6 +337,7 @@ export const operatorContract = {
   budgets: budgetsContract,
   prices: pricesContract,
   snapshots: snapshotsContract,
+  notices: noticesContract,
   agents: {
     fork: forkContract,
     /** The active revision may try again, and tasks that safe mode had paused go on. `conflict` where there is none to leave. */

@@ -26,6 +26,12 @@ export function fakeHost(world: FakeWorld) {
   }
 
   return os.router({
+    notices: {
+      putAway: os.notices.putAway.handler(({ input: { id, text } }) => {
+        world.notices = world.notices.map((one) => (one.id === id ? { ...one, isPutAway: true } : one))
+        return marked('notice.put-away', { id, text })
+      }),
+    },
     host: {
       status: os.host.status.handler(() => ({
         version: '0.1.0',

@@ -63,6 +63,7 @@ const lines: Record<EventKind, (data: Data) => Line> = {
     isError: d.severity === 'error',
     group: 'host',
   }),
+  'notice.put-away': (d) => ({ word: 'put away', text: str(d.text), group: 'host' }),
   'notice.cleared': (d) => ({ word: 'mended', text: str(d.id), tone: 'ok', icon: '✓', group: 'host' }),
   'backup.written': (d) => ({ word: 'backup', text: `${str(d.file)}, up to event ${str(d.seq)}`, group: 'host' }),
   'blobs.archived': (d) => ({ word: 'archived', text: `${str(d.blobs)} blobs to ${str(d.file)}`, group: 'host' }),

@@ -1,5 +1,7 @@
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Notice } from '../../../kernel/wire/operator.ts'
+import { useDesk } from '../../lib/desk.tsx'
 import { hrefOf } from '../../lib/route.ts'
 import { InertText } from '../inert-text.tsx'
 
@@ -12,9 +14,10 @@ const marks: Readonly<Record<Notice['severity'], { icon: string; tone: string; w
   info: { icon: '·', tone: 'muted', word: 'Notice' },
 }
 
-/** What is wrong now, on every screen, errors first. It goes when it is mended, never by a click. */
-export function Notices({ notices }: { notices: readonly Notice[] }) {
+/** What is wrong now, on every screen, errors first. It goes when it is mended; what was read can be put away until it happens anew. */
+export function Notices({ notices: all }: { notices: readonly Notice[] }) {
   const [isOpen, setOpen] = useState(false)
+  const notices = all.filter(({ isPutAway }) => !isPutAway)
   if (notices.length === 0) return null
   const shown = isOpen ? notices : notices.slice(0, shownAtOnce)
   return (
@@ -40,6 +43,9 @@ export function withoutName(text: string, name: string): string {
 
 function Row({ notice }: { notice: Notice }) {
   const { icon, tone, word } = marks[notice.severity]
+  const desk = useDesk()
+  const { id, text } = notice
+  const away = useMutation({ mutationFn: () => desk.notices.putAway({ id, text }) })
   return (
     <li className="notice" data-notice={notice.id}>
       <span className={tone} aria-hidden="true">
@@ -65,7 +71,26 @@ function Row({ notice }: { notice: Notice }) {
             <a href={hrefOf({ screen: 'revisions', agent: notice.id.slice(regressed.length) })}>Review rollback</a>
           </>
         )}
+        {away.error !== null && (
+          <span role="alert" className="tone-bad">
+            {' '}
+            <InertText text={away.error.message} />
+          </span>
+        )}
       </span>
+      {/* The page's own notices end with a reload: the kernel knows nothing of them. */}
+      {!id.startsWith('page.') && (
+        <button
+          type="button"
+          className="button quiet notice-away"
+          title="Put away until it happens anew"
+          aria-label={`Put away: ${text}`}
+          disabled={away.isPending}
+          onClick={() => away.mutate()}
+        >
+          ✕
+        </button>
+      )}
     </li>
   )
 }
