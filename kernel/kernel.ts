@@ -375,7 +375,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     historyDesk: createHistoryDesk({ history, verified: keepVerified }),
     trials,
     opinions,
-    toolDesk: createToolDesk({ history, revisions, quarantine, tokens: counter, clock }),
+    toolDesk: createToolDesk({ history, revisions, quarantine, tokens: counter, clock, read: guardian.reach }),
     artifactDesk: createArtifactDesk({ history, artifacts }),
     reviewerHealth: (days) => reviewerHealth(history, clock, days),
     settings: createSettingsDesk({

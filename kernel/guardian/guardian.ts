@@ -14,6 +14,7 @@ import type {
   RulePreview,
 } from '../wire/operator-review.ts'
 import type { TrialArm } from '../wire/trials.ts'
+import type { Reach } from './reach.ts'
 
 export interface ActiveRevision {
   revision: string
@@ -121,6 +122,8 @@ export interface Guardian extends PolicyService {
     of(agent: string): string | null
   }
   active(agent: string): Promise<ActiveRevision | null>
+  /** What each of these files reaches for, by the kernel's reading of its syntax tree, in order; null: it could not be read. */
+  reach(files: readonly TreeFile[]): Promise<Reach[] | null>
   /** The active revision has gone beyond a limit, and is neither rolled back nor kept; null: nothing of the kind. */
   breach(agent: string): { at: number; text: string } | null
   /** Called by the run loop for as long as a task of the agent runs. Returns its undoing. */

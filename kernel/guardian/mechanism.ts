@@ -16,6 +16,7 @@ import { createLimits } from './limits.ts'
 import { createProbation } from './probation.ts'
 import { createProfile, lastProfile } from './profile.ts'
 import { createProposing } from './proposing.ts'
+import { reachOf } from './reach.ts'
 import { createReview } from './review.ts'
 import { createRollback } from './rollback.ts'
 import { createRules } from './rules.ts'
@@ -125,6 +126,8 @@ export async function createGuardian(parts: GuardianParts): Promise<Guardian> {
 
     // Behind a commit in progress: who starts what this names starts what is active.
     active: (agent) => ledger.locked(agent, async () => active(agent)),
+
+    reach: (files) => reachOf(core.parts.provider, files),
 
     breach(agent) {
       const now = ledger.active(agent)

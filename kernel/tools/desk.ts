@@ -8,7 +8,7 @@ import { draft, type EventDraft } from '../wire/events.ts'
 import type { ToolDetail, ToolRow } from '../wire/operator-tools.ts'
 import { createFigures } from './figures.ts'
 import { offeredAs } from './offered.ts'
-import { createReader } from './reading.ts'
+import { createReader, type TreeReader } from './reading.ts'
 import { type Activation, type AgentRecord, createRecord, type Named } from './record.ts'
 import type { Quarantine, SourceFacts, ToolDesk } from './tools.ts'
 
@@ -18,8 +18,8 @@ interface ToolDeskParts {
   quarantine: Quarantine
   tokens: TokenCounter
   clock: Clock
-  /** Another reading of a source than the one by its words. */
-  facts?: (text: string) => SourceFacts
+  /** By the syntax tree, in order; null: it cannot be had now, and sources are read by their words. */
+  read: (files: readonly TreeFile[]) => Promise<readonly SourceFacts[] | null>
 }
 
 /** Calls that are shown of a tool, good and failing. */
@@ -30,6 +30,7 @@ interface Look {
   active: Activation
   tree: readonly TreeFile[]
   hashes: readonly ReadonlyMap<string, string>[]
+  reader: TreeReader
   named: (Named & { isOffered: boolean })[]
 }
 
@@ -38,7 +39,7 @@ export function createToolDesk(parts: ToolDeskParts): ToolDesk {
   const { history, revisions, quarantine, clock } = parts
   const record = createRecord(history)
   const figures = createFigures(parts)
-  const reader = createReader(parts.facts)
+  const readerOf = createReader(parts.read)
   const trees = new Map<string, ReadonlyMap<string, string>>()
 
   async function hashesOf(revision: string): Promise<ReadonlyMap<string, string>> {
@@ -66,10 +67,10 @@ export function createToolDesk(parts: ToolDeskParts): ToolDesk {
       ...tools.map((tool) => ({ ...tool, isOffered: isThere(tool) })),
       ...gone.map((name) => ({ name, description: '', isOffered: false })),
     ]
-    return { record: found, active, tree, hashes, named }
+    return { record: found, active, tree, hashes, named, reader: await readerOf(active.revision, tree) }
   }
 
-  async function rows(agent: string, { record: found, tree, hashes, named }: Look, only?: string) {
+  async function rows(agent: string, { record: found, tree, hashes, named, reader }: Look, only?: string) {
     const shown = only === undefined ? named : named.filter(({ name }) => name === only)
     const [held, operations, figure] = await Promise.all([
       quarantine.of(agent),
@@ -80,12 +81,11 @@ export function createToolDesk(parts: ToolDeskParts): ToolDesk {
         clock.now(),
       ),
     ])
-    const tests = tree.filter(({ path }) => /(?:^|\/)tests?\/|\.test\.ts$/.test(path))
     const row = async ({ name, description, file, isOffered }: Look['named'][number]): Promise<ToolRow> => {
       const path = file !== undefined && tree.some((one) => one.path === file) ? file : null
       const fileHash = path === null ? null : (hashes.at(-1)?.get(path) ?? null)
       const life = lifeOf(name, path, found.activations, hashes)
-      const declared = path === null ? [] : reader.declared(path, tree)
+      const declared = path === null ? [] : reader.declared(path)
       const observed = operations.filter((one) => one.name === name).map(({ operation }) => operation)
       const { audited, retirementAsked } = found.marks.get(name) ?? { audited: null, retirementAsked: null }
       const { since } = life
@@ -97,6 +97,7 @@ export function createToolDesk(parts: ToolDeskParts): ToolDesk {
         file: path,
         fileHash,
         declared,
+        declaredBy: reader.by,
         observed,
         // Of a tool that is not there any more there is no source to hold against what it did.
         undeclared: isOffered ? observed.filter((operation) => !declared.includes(operation)) : [],
@@ -110,9 +111,7 @@ export function createToolDesk(parts: ToolDeskParts): ToolDesk {
         changedBy: life.changes.flatMap(({ proposal }) => proposal ?? []),
         ...figure(name),
         tests:
-          path === null
-            ? 0
-            : tests.filter((test) => reader.importers(path, [test, ...tree]).includes(test.path)).length,
+          path === null ? 0 : reader.importers(path).filter((file) => /(?:^|\/)tests?\/|\.test\.ts$/.test(file)).length,
         audit: audited === null ? 'none' : audited.hash === fileHash ? 'audited' : 'stale',
         auditedAt: audited?.at ?? null,
         quarantined: held.get(name) ?? null,
@@ -146,7 +145,7 @@ export function createToolDesk(parts: ToolDeskParts): ToolDesk {
 
     async get(agent: string, tool: string): Promise<ToolDetail> {
       const { seen, row } = await one(agent, tool)
-      const { tree, hashes, record: found } = seen
+      const { tree, hashes, reader, record: found } = seen
       const path = row.file
       const latest = await figures.finished(agent, tool)
       const good = latest.filter(({ data }) => data.outcome === 'ok').slice(0, samplesShown)
@@ -158,7 +157,7 @@ export function createToolDesk(parts: ToolDeskParts): ToolDesk {
         source: tree.find((file) => file.path === path)?.text ?? null,
         schema: await offeredAs(history, agent, tool),
         versions: versions.reverse(),
-        callers: path === null ? [] : reader.importers(path, tree),
+        callers: path === null ? [] : reader.importers(path),
         samples: await Promise.all(
           samples.map(async (event) => {
             const called = await callOf(history, agent, event.data.call, tool, event.seq)

@@ -26,39 +26,61 @@ function factsOf(text: string): SourceFacts {
   return { imports, reaches: [...reaches].sort() }
 }
 
-/** The files of one tree as they import one another. Of each text, facts are read once. */
-export function createReader(read: (text: string) => SourceFacts = factsOf) {
-  const known = new Map<string, SourceFacts>()
+/** Revisions whose reading is kept. */
+const keptMost = 50
 
-  function of(text: string): SourceFacts {
-    const found = known.get(text)
-    if (found !== undefined) return found
-    if (known.size > 2000) known.clear()
-    const facts = read(text)
-    known.set(text, facts)
-    return facts
+/** How one tree was read, and what of it follows. */
+export interface TreeReader {
+  /** `words` where the syntax tree could not be had. */
+  by: 'syntax' | 'words'
+  /** What the file and all that it imports reach for. */
+  declared(path: string): string[]
+  /** Files that import it. */
+  importers(path: string): string[]
+}
+
+/**
+ * Reads each revision once: by its syntax tree, else by its words, which are read again the next time.
+ * @param read facts of the files in their order; null: they cannot be had now.
+ */
+export function createReader(read: (files: readonly TreeFile[]) => Promise<readonly SourceFacts[] | null>) {
+  const known = new Map<string, Promise<TreeReader>>()
+
+  async function readTree(revision: string, tree: readonly TreeFile[]): Promise<TreeReader> {
+    const facts = await read(tree)
+    if (facts === null) known.delete(revision)
+    const files = tree.map((file, index) => ({ path: file.path, ...(facts?.[index] ?? factsOf(file.text)) }))
+    return readerOf(files, facts === null ? 'words' : 'syntax')
   }
 
-  const importsOf = (file: TreeFile): string[] =>
-    of(file.text).imports.flatMap((specifier) => (specifier.startsWith('.') ? resolved(file.path, specifier) : []))
+  return (revision: string, tree: readonly TreeFile[]): Promise<TreeReader> => {
+    const found = known.get(revision) ?? readTree(revision, tree)
+    if (known.size >= keptMost && !known.has(revision)) known.delete(known.keys().next().value ?? '')
+    known.set(revision, found)
+    // A failure is told to whoever asked, and is no reading.
+    found.catch(() => known.delete(revision))
+    return found
+  }
+}
 
+function readerOf(tree: readonly ({ path: string } & SourceFacts)[], by: TreeReader['by']): TreeReader {
+  const files = new Map(tree.map((file) => [file.path, file]))
+  const importsOf = ({ path, imports }: { path: string } & SourceFacts): string[] =>
+    imports.flatMap((specifier) => (specifier.startsWith('.') ? resolved(path, specifier) : []))
   return {
-    /** What the file and all that it imports reach for. */
-    declared(path: string, tree: readonly TreeFile[]): string[] {
-      const files = new Map(tree.map((file) => [file.path, file]))
+    by,
+    declared(path) {
       const seen = new Set([path])
       const reaches = new Set<string>()
       for (const at of seen) {
         const file = files.get(at)
         if (file === undefined) continue
-        for (const name of of(file.text).reaches) reaches.add(name)
+        for (const name of file.reaches) reaches.add(name)
         for (const next of importsOf(file)) seen.add(next)
       }
       return [...reaches].sort()
     },
-    /** Files that import it. */
-    importers: (path: string, tree: readonly TreeFile[]): string[] =>
-      tree.filter((file) => importsOf(file).includes(path)).map((file) => file.path),
+    importers: (path) => tree.filter((file) => importsOf(file).includes(path)).map((file) => file.path),
   }
 }
 

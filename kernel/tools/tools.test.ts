@@ -35,6 +35,7 @@ describe.skipIf(boxMissing)('the tools of an agent', () => {
       origin: 'seed',
       file: 'tools/shell.ts',
       declared: ['sandbox.exec'],
+      declaredBy: 'syntax',
       observed: ['sandbox.exec'],
       undeclared: [],
       introduced: { activation: 1, proposal: null, author: 'seed', by: 'seed' },

@@ -18,6 +18,8 @@ export const toolRowSchema = z.object({
   fileHash: sha256.nullable(),
   /** What its source reaches for, by the kernel's reading of the tree; what its calls did, by history. */
   declared: z.array(z.string()),
+  /** Of the syntax tree; `words`: it could not be had, and names that are put together while it runs are not seen. */
+  declaredBy: z.enum(['syntax', 'words']),
   observed: z.array(z.string()),
   /** Observed, and not declared. */
   undeclared: z.array(z.string()),

@@ -13,6 +13,7 @@ const row = (tool: string, description: string, over: Partial<ToolRow>): ToolRow
   origin: 'seed',
   file: `tools/${tool}.ts`,
   fileHash: hash(tool.length + 40),
+  declaredBy: 'syntax' as const,
   declared: ['sandbox.exec'],
   observed: [],
   undeclared: [],
@@ -65,6 +66,7 @@ const toolsNow: ToolRow[] = [
   row('fetch_wiki', 'Look a word up in the wiki of the world.', {
     ...used(41, 5, 2100, 0.09, 180),
     origin: 'learned',
+    declaredBy: 'syntax' as const,
     declared: ['sandbox.read'],
     observed: ['sandbox.exec', 'sandbox.read', 'artifact.put'],
     undeclared: ['sandbox.exec', 'artifact.put'],
@@ -73,6 +75,7 @@ const toolsNow: ToolRow[] = [
   row('sweep', 'Remove what is no longer needed.', {
     ...used(18, 6, 320, 0.01, 4000),
     origin: 'learned',
+    declaredBy: 'syntax' as const,
     declared: ['sandbox.exec', 'sandbox.list'],
     observed: ['sandbox.exec'],
     introduced: { activation: 2, at: Date.now() - 40 * 60_000, proposal: 'P-2', author: 'agent', by: 'operator' },
@@ -81,16 +84,19 @@ const toolsNow: ToolRow[] = [
   }),
   row('read', 'Read a file or a blob, whole or by lines.', {
     ...used(388, 3, 22, 0.12, 9),
+    declaredBy: 'syntax' as const,
     declared: ['blob.get', 'sandbox.read'],
     observed: ['sandbox.read'],
     audit: 'audited',
     auditedAt: Date.now() - day,
   }),
   row('snapshot', 'Save or restore the state of the sandbox.', {
+    declaredBy: 'syntax' as const,
     declared: ['sandbox.restore', 'sandbox.snapshot', 'sandbox.snapshots'],
   }),
   row('propose', 'Submit the policy in /policy.', {
     ...used(5, 0, 410, 0.02, 900),
+    declaredBy: 'syntax' as const,
     declared: ['policy.propose'],
     observed: ['policy.propose'],
   }),

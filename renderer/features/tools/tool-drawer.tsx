@@ -107,8 +107,12 @@ function Reaches({ row }: { row: ToolRow }) {
         </table>
       )}
       <p className="muted tools-small">
-        Source: the kernel’s reading of its file and all that it imports, by words. Calls: measured by the kernel; reads
-        of history and artifacts are not counted, nor what cannot be told apart from other calls of the same answer.
+        Source: the kernel’s reading of its file and all that it imports,{' '}
+        {row.declaredBy === 'syntax'
+          ? 'by the syntax tree'
+          : 'by words, since the syntax tree could not be had: names that are put together are not seen'}
+        . Calls: measured by the kernel; reads of history and artifacts are not counted, nor what cannot be told apart
+        from other calls of the same answer.
       </p>
     </section>
   )

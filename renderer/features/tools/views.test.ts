@@ -6,7 +6,7 @@ import { failureShare, shownRows, toolViews } from './views.ts'
 const day = 86_400_000
 const row = (tool: string, over: Partial<ToolRow> = {}): ToolRow => ({
   ...{ tool, description: '', isOffered: true, origin: 'seed', file: null, fileHash: null },
-  ...{ declared: [], observed: [], undeclared: [], introduced: null, changedBy: [] },
+  ...{ declared: [], declaredBy: 'syntax', observed: [], undeclared: [], introduced: null, changedBy: [] },
   ...{ calls: 0, errors: 0, interrupted: 0, callsLast7Days: 0, medianMs: null, outputBytes: 0, resultTokens: 0 },
   ...{ costShare: null, lastUsedAt: null, tests: 0, audit: 'none', auditedAt: null, quarantined: null },
   ...{ retirementAskedAt: null, saved: null },
