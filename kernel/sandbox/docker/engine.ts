@@ -47,7 +47,7 @@ export function openEngine(socketPath: string, deadlines: EngineDeadlines = usua
       try {
         return await Promise.race([done, late])
       } catch (error) {
-        throw error instanceof KernelError ? error : engineError(what, error as EngineFault)
+        throw error instanceof KernelError ? error : engineError(what, error as EngineFault, socketPath)
       } finally {
         clearTimeout(timer)
       }
@@ -64,7 +64,8 @@ interface EngineFault extends Error {
 
 const lostCodes = ['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ABORT_ERR']
 
-function engineError(what: string, error: EngineFault): KernelError {
+function engineError(what: string, error: EngineFault, socketPath: string): KernelError {
+  if (error.code === 'EACCES' || error.code === 'EPERM') return forbidden(socketPath, error)
   const said = (error.json?.message ?? error.message).trim().slice(0, 500)
   const text = `the Docker engine did not ${what}: ${said}`
   if (error.statusCode === 404) return new KernelError('not-found', text, { cause: error })
@@ -72,6 +73,14 @@ function engineError(what: string, error: EngineFault): KernelError {
   if (error.statusCode === 400) return new KernelError('invalid', text, { cause: error })
   const isLost = error.syscall === 'connect' || lostCodes.includes(error.code ?? '') || /hang up/.test(error.message)
   return isLost ? lost(text, error) : new KernelError('unavailable', text, { cause: error })
+}
+
+/** An engine may be there, and this user may not speak to it. */
+function forbidden(socketPath: string, cause: unknown): KernelError {
+  const reason = `this user may not use the Docker engine (no permission for ${socketPath})`
+  const fix =
+    'sudo usermod -aG docker "$USER" and log in again (whoever may use the engine can become root), or EXODESK_DOCKER=off'
+  return new KernelError('unavailable', `${reason}. To mend it: ${fix}`, { cause, details: { reason, fix } })
 }
 
 function lost(text: string, cause?: unknown): KernelError {
