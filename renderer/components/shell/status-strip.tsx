@@ -68,11 +68,11 @@ export function StatusStrip({ pausing, onSheet, onPalette }: Props) {
       )}
       <span className="strip-last">
         {status && <PauseAll running={status.running} pausing={pausing} />}
-        <button type="button" onClick={onPalette} title="Go to anything">
-          go to <kbd>{showChord('Mod+k')}</kbd>
+        <button type="button" onClick={onPalette} title="Go to anything" data-testid="open-palette">
+          <span className="strip-words">go to</span> <kbd>{showChord('Mod+k')}</kbd>
         </button>
         <button type="button" onClick={onSheet} title="Keyboard shortcuts">
-          shortcuts <kbd>{showChord('?')}</kbd>
+          <span className="strip-words">shortcuts</span> <kbd>{showChord('?')}</kbd>
         </button>
       </span>
     </footer>

@@ -105,7 +105,12 @@ function RuleRow({ rule }: { rule: Rule }) {
             </button>
           </form>
         ) : (
-          <button type="button" className="button" onClick={() => setAsked(true)} aria-label={`Revoke ${rule.rule}`}>
+          <button
+            type="button"
+            className="button settings-revoke"
+            onClick={() => setAsked(true)}
+            aria-label={`Revoke ${rule.rule}`}
+          >
             Revoke…
           </button>
         ))}

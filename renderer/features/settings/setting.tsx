@@ -31,7 +31,7 @@ export function Setting({ name, children, usual, isChanged, onReset, control }: 
         <span className="setting-usual muted">
           This desk. Usual: {usual}.
           {isChanged && (
-            <button type="button" className="button quiet" onClick={onReset} aria-label={`Reset ${name}`}>
+            <button type="button" className="button quiet setting-reset" onClick={onReset} aria-label={`Reset ${name}`}>
               Reset
             </button>
           )}
