@@ -79,7 +79,7 @@ async function reopen(dataDir: string): Promise<History> {
   return history
 }
 
-describe.skipIf(straceMissing !== null)('a power loss', () => {
+describe.skipIf(straceMissing !== null)('a power loss', { timeout: patience }, () => {
   it('[C3] [F4] in the middle of appends loses no acknowledged event', async () => {
     const calls = await record('history-victim.ts')
     // The recorder sees what it must: commits are synced, and the log was moved into the database more than once.
@@ -111,7 +111,7 @@ describe.skipIf(straceMissing !== null)('a power loss', () => {
       await history?.close()
     })
     expect(lost).toBeGreaterThan(0)
-  }, patience)
+  })
 
   it('[F5] in the middle of an activation leaves one active revision, old or new, whose bytes have its hash', async () => {
     const calls = await record('guardian-victim.ts', ['running'])
@@ -145,5 +145,5 @@ describe.skipIf(straceMissing !== null)('a power loss', () => {
       }
     })
     expect([...seen].sort()).toEqual([1, 2])
-  }, patience)
+  })
 })
