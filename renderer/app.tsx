@@ -26,7 +26,7 @@ function Screen({ route }: { route: Route }) {
   if (route.screen === 'review') return <ReviewScreen agent={route.agent} proposal={route.proposal} />
   if (route.screen === 'revisions') return <RevisionsScreen agent={route.agent} />
   if (route.screen === 'tools') return <ToolsScreen agent={route.agent} tool={route.tool} />
-  if (route.screen === 'history') return <HistoryScreen seq={route.seq} />
+  if (route.screen === 'history') return <HistoryScreen seq={route.seq} query={route.query ?? ''} />
   if (route.screen === 'settings') return <SettingsScreen section={route.section} />
   return <HomeScreen />
 }

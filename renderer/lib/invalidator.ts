@@ -6,13 +6,15 @@ const intervalMs = 250
 
 const topicsOf: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^tool\.(quarantined|released|audited|retirement-asked)/, ['tools']],
-  [/^turn\.ended/, ['tasks', 'series', 'frame', 'status', 'tools']],
+  [/^event\./, ['marks']],
+  [/^turn\.ended/, ['tasks', 'series', 'frame', 'status', 'tools', 'cost']],
   [/^artifact\./, ['artifacts']],
+  [/^(price\.changed|budget\.(set|raised))/, ['tasks', 'series', 'status', 'cost']],
   [
     /^(model\.called|tool\.|turn\.|budget\.|sandbox\.|job\.|endpoint\.|message\.)/,
     ['tasks', 'series', 'frame', 'status'],
   ],
-  [/^task\./, ['tasks', 'series', 'frame', 'status', 'agents']],
+  [/^task\./, ['tasks', 'series', 'frame', 'status', 'agents', 'cost']],
   [
     /^(proposal\.(reviewed|looked|expired)|revision\.rolled-back)/,
     ['proposals', 'revisions', 'agents', 'tasks', 'series', 'status', 'tools', 'reviewer'],

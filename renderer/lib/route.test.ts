@@ -23,6 +23,8 @@ describe('routes', () => {
     expect(parseRoute(hash)).toEqual({ screen: 'home' }),
   )
 
+    { screen: 'history', query: 'tool:"count lines" cost>0.05 50%/100' },
+    { screen: 'history', seq: 4711, query: 'rev:r4' },
   it('does not take what is no task for one', () =>
     expect(parseRoute('#/live/<b>')).toEqual({ screen: 'live', task: null }))
 })

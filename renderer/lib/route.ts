@@ -6,7 +6,7 @@ export type Route =
   | { screen: 'review'; agent: string | null; proposal: string | null }
   | { screen: 'revisions'; agent: string | null }
   | { screen: 'tools'; agent: string | null; tool: string | null }
-  | { screen: 'history'; seq?: number }
+  | { screen: 'history'; seq?: number; query?: string }
   | { screen: 'settings'; section: string | null }
 
 /** `#/live/T-1`. What names no screen is Home: a stale link never shows an error page. */
@@ -19,7 +19,12 @@ export function parseRoute(hash: string): Route {
   }
   if (screen === 'revisions') return { screen, agent: first || null }
   if (screen === 'tools') return { screen, agent: first || null, tool: (first && second) || null }
-  if (screen === 'history') return first && /^\d{1,15}$/.test(first) ? { screen, seq: Number(first) } : { screen }
+  if (screen === 'history')
+    return {
+      screen,
+      ...(first && /^\d{1,15}$/.test(first) ? { seq: Number(first) } : {}),
+      ...(second ? { query: second.slice(0, 1000) } : {}),
+    }
   if (screen === 'settings') return { screen, section: first && /^[a-z]+$/.test(first) ? first : null }
   return { screen: 'home' }
 }
@@ -30,7 +35,11 @@ export function hrefOf(route: Route): string {
   if (route.screen === 'review') parts.push(route.agent, route.proposal)
   if (route.screen === 'settings') parts.push(route.section)
   if (route.screen === 'revisions') parts.push(route.agent)
-  if (route.screen === 'history' && route.seq !== undefined) parts.push(String(route.seq))
+  if (route.screen === 'history') {
+    const query = route.query === '' ? undefined : route.query
+    if (route.seq !== undefined || query !== undefined) parts.push(route.seq === undefined ? '-' : String(route.seq))
+    if (query !== undefined) parts.push(query)
+  }
   if (route.screen === 'tools') parts.push(route.agent, route.tool)
   return `#/${parts
     .filter((part) => part !== null)
