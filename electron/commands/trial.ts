@@ -37,8 +37,9 @@ export const trial: Command = {
     try {
       const agent = await agentOf(desk, named)
       stop = () => void stopTrial(desk, agent, proposal)
-      const { task } = await desk.proposals.get({ agent, proposal })
-      if (task !== null && (await desk.tasks.get({ task })).model.credential !== undefined) await unlockKeys(desk)
+      // Whichever of its tasks is copied, whoever made the proposal.
+      const tasks = await desk.tasks.list()
+      if (tasks.some((task) => task.agent === agent && task.model.credential !== undefined)) await unlockKeys(desk)
       const shown = await shownOf(desk, agent, proposal)
       const started = await desk.trials.start({ agent, proposal, ...shown, ...caps })
       process.once('SIGINT', stop)
