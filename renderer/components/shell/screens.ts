@@ -6,7 +6,7 @@ export const screens: readonly { route: Route; name: string; icon: string; chord
   { route: { screen: 'live', task: null }, name: 'Live', icon: '●', chord: 'Mod+2' },
   { route: { screen: 'review', agent: null, proposal: null }, name: 'Review', icon: '⚑', chord: 'Mod+3' },
   { route: { screen: 'history' }, name: 'History', icon: '☰', chord: 'Mod+4' },
-  { route: { screen: 'cost', scope: null }, name: 'Cost', icon: '＄', chord: 'Mod+5' },
+  { route: { screen: 'cost', scope: null }, name: 'Cost', icon: '$', chord: 'Mod+5' },
   { route: { screen: 'tools', agent: null, tool: null }, name: 'Tools', icon: '⚒', chord: 'Mod+6' },
   { route: { screen: 'revisions', agent: null }, name: 'Revisions', icon: '◆', chord: 'Mod+7' },
 ]

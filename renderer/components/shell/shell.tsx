@@ -10,6 +10,7 @@ import { Skeleton } from '../states.tsx'
 import { KeySheet } from './key-sheet.tsx'
 import { Notices } from './notices.tsx'
 import { Palette } from './palette.tsx'
+import { ScreenBoundary } from './screen-boundary.tsx'
 import { parentOf, screens, settingsScreen } from './screens.ts'
 import './shell.css'
 import { StatusStrip } from './status-strip.tsx'
@@ -91,7 +92,9 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
           </a>
         ))}
       </nav>
-      <main className="screen">{isPlaced ? children : <Skeleton rows={8} />}</main>
+      <main className="screen">
+        <ScreenBoundary place={hrefOf(route)}>{isPlaced ? children : <Skeleton rows={8} />}</ScreenBoundary>
+      </main>
       <StatusStrip pausing={pausing} onSheet={() => setOpen('sheet')} onPalette={() => setOpen('palette')} />
       {open === 'sheet' && <KeySheet onClose={() => setOpen(null)} />}
       {open === 'palette' && (
