@@ -167,6 +167,17 @@ describe('flags', () => {
   })
 })
 
+describe.skipIf(boxMissing)('a run by rules', { timeout: 300_000 }, () => {
+  it('is told that there are none in force, and not where there is one', async () => {
+    const pack = writePack(join(base, 'pack'), { script: [shell('true')], toml: '[exodesk]\nmax_steps = 1' })
+    const run = () => said(exodesk('run', pack, '--model', 'sim-script', '--approve', 'rules', '--data', dataDir))
+    const words = /No rule is in force for --approve rules: every proposal waits for you/
+    expect((await run()).stderr).toMatch(words)
+    expect((await said(exodesk('rules', 'add', '--data', dataDir))).code).toBe(0)
+    expect((await run()).stderr).not.toMatch(words)
+  })
+})
+
 describe.skipIf(boxMissing)('a run that is followed', { timeout: 300_000 }, () => {
   const pack = (second: string) =>
     writePack(join(base, 'pack'), { script: ['echo begun', second, ...Array(20).fill('sleep 0.1')].map(shell) })

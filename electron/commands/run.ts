@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { RunRequest } from '../../kernel/wire/operator.ts'
+import { hint } from '../command-name.ts'
+import type { Desk } from '../host-client.ts'
 import { BadArguments, type Command, Ended, exitCode, nanoUsd, oneOf, parseCommand, wholeNumber } from './command.ts'
 import { unlockKeys } from './credentials.ts'
 import { type OpenDesk, openDesk } from './desk.ts'
@@ -48,6 +50,7 @@ export const run: Command = {
       await tellWhatGoesOn(open)
       await requireModel(open, request)
       if (request.credential !== undefined) await unlockKeys(open.desk)
+      if (request.approve === 'rules') await tellWithoutRules(open.desk, request.agent)
       const started = await open.desk.tasks.run(request).catch((error: Error & { code?: string }) => {
         // The pack is an argument: one that is not there is a wrong one.
         throw error.code === 'not-found' ? new Ended(exitCode.badArguments, error.message) : error
@@ -57,6 +60,14 @@ export const run: Command = {
       await open.close()
     }
   },
+}
+
+/** A run by rules where there are none is one without: the proposals wait, and nobody may be there. */
+async function tellWithoutRules(desk: Desk, agent: string | undefined): Promise<void> {
+  const rules = await desk.rules.list()
+  const covers = (of: string | null) => of === null || agent === undefined || of === agent
+  if (rules.some((rule) => rule.state === 'active' && covers(rule.agent))) return
+  note(hint('No rule is in force for --approve rules: every proposal waits for you. Add one with exodesk rules add'))
 }
 
 type Values = { [K in keyof typeof options]?: string | boolean | string[] | undefined }

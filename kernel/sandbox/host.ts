@@ -65,21 +65,25 @@ export async function prepareHost(config: LocalConfig, boxesDir: string, powers:
 }
 
 /** The one setting that most often keeps an ordinary user from having a box, and how to change it; undefined where none is found. */
-export function namespaceFix(): string | undefined {
-  if (process.platform !== 'linux' || process.getuid?.() === 0) return undefined
-  const read = (name: string): string => {
-    try {
-      return readFileSync(`/proc/sys/${name}`, 'utf8').trim()
-    } catch {
-      return ''
-    }
-  }
+export function namespaceFix(read = setting, isOrdinary = isOrdinaryUser()): string | undefined {
+  if (!isOrdinary) return undefined
   if (read('kernel/apparmor_restrict_unprivileged_userns') === '1') {
     return 'sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0'
   }
   if (read('kernel/unprivileged_userns_clone') === '0') return 'sudo sysctl -w kernel.unprivileged_userns_clone=1'
   if (read('user/max_user_namespaces') === '0') return 'sudo sysctl -w user.max_user_namespaces=15000'
   return undefined
+}
+
+const isOrdinaryUser = () => process.platform === 'linux' && process.getuid?.() !== 0
+
+/** Of the running Linux; empty where it has none of that name. */
+function setting(name: string): string {
+  try {
+    return readFileSync(`/proc/sys/${name}`, 'utf8').trim()
+  } catch {
+    return ''
+  }
 }
 
 function findProgram(name: string, fixed: string | undefined): string | null {
