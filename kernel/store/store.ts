@@ -168,29 +168,31 @@ export async function verifyStore(options: {
   return verifyInThreads(start, verifyThreads, new Set(), () => false)
 }
 
-/** Some parts of a verification alone, for measuring them. */
-export async function verifyParts(
-  dataDir: string,
-  version: string,
-  only: readonly VerifyPart[],
-): Promise<Verification> {
+/** The threads of a verification, for measuring parts of it without their start. */
+export async function startVerifier(dataDir: string, version: string) {
   const start = () => startThread(undefined, { role: 'reader', dataDir, version })
-  return verifyInThreads(start, verifyThreads, new Set(), () => false, only)
+  const threads = await Promise.all(Array.from({ length: verifyThreads }, start))
+  return {
+    verify: (only: readonly VerifyPart[]): Promise<Verification> => verifyFully(threads.map(readerOf), only),
+    async close(): Promise<void> {
+      await Promise.all(threads.map((thread) => thread.close()))
+    },
+  }
 }
+
+const readerOf = (thread: Thread): Reader => ({ ask: (name, ...args) => ask(thread, name, ...args) })
 
 async function verifyInThreads(
   start: () => Promise<Thread>,
   count: number,
   verifying: Set<Thread>,
   isClosed: () => boolean,
-  only?: readonly VerifyPart[],
 ): Promise<Verification> {
   const threads = await Promise.all(Array.from({ length: count }, start))
   for (const thread of threads) verifying.add(thread)
   try {
     if (isClosed()) throw closed()
-    const readers = threads.map((thread): Reader => ({ ask: (name, ...args) => ask(thread, name, ...args) }))
-    return await verifyFully(readers, only)
+    return await verifyFully(threads.map(readerOf))
   } finally {
     for (const thread of threads) {
       verifying.delete(thread)
