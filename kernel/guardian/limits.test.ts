@@ -97,9 +97,13 @@ describe('a breach in probation', () => {
         fix: expect.stringContaining('exodesk rollback r1 --agent apprentice'),
       },
     ])
+    // Home asks for a decision, until there is one.
+    const waiting = { at: expect.any(Number), text: expect.stringContaining('a step costs $0.00400 (median)') }
+    expect(test.guardian.breach(agent)).toEqual(waiting)
     notices.clear('revision.regressed.apprentice')
     await test.restart()
     expect(notices.list()).toHaveLength(1)
+    expect(test.guardian.breach(agent)).toEqual(waiting)
   })
 
   it('is over once the operator keeps it, with the reason, which confirms it; or rolls back', async () => {
@@ -111,7 +115,7 @@ describe('a breach in probation', () => {
     await test.guardian.keep(agent, 2, 'it is worth it')
     expect(await dataOf('revision.confirmed')).toMatchObject([{ activation: 2, reason: 'it is worth it' }])
     expect(await state()).toEqual(['r2 active', 'r1 past'])
-    expect(notices.list()).toEqual([])
+    expect([notices.list(), test.guardian.breach(agent)]).toEqual([[], null])
     await limitedSteps(test, 9, dear)
     expect(await dataOf('revision.regressed')).toHaveLength(1)
   })

@@ -49,7 +49,7 @@ export function fakeEffects(world: FakeWorld, kept: ReadonlySet<number>): Effect
         savedNanoUsd: each * steps,
         atStep: isGood ? Math.ceil(spent / each) : null,
         isRepaid: each * steps >= spent,
-        basis: `A step cost $${(before / 1e9).toFixed(4)} before (31 steps) and $${(after / 1e9).toFixed(4)} since (${steps} steps). Making it took 6 steps of work on the policy, $0.0220, and its new prompt prefix $0.0020.`,
+        basis: `A step cost $${(before / 1e9).toFixed(4)} before (mean, n=31 steps) and $${(after / 1e9).toFixed(4)} since (mean, n=${steps} steps). Making it took 6 steps of work on the policy, $0.0220, and its new prompt prefix $0.0020.`,
         per: 'step',
         steps,
         line: Array.from({ length: steps + 1 }, (_, step) => ({ step, netNanoUsd: each * step - spent })),

@@ -81,8 +81,7 @@ export function EffectTable({ row, effect }: { row: RevisionRow; effect: Effect 
         <thead>
           <tr>
             <th>Measured by kernel</th>
-            <th>Statistic</th>
-            <th>Predicted (estimate, mean{effect.predicted && ` of n=${whole(effect.predicted.n)} replayed steps`})</th>
+            <th>Predicted{effect.predicted && ` (mean, n=${whole(effect.predicted.n)})`}</th>
             <th className="figure">Before</th>
             <th className="figure">After</th>
             <th className="figure">Change</th>
@@ -91,8 +90,9 @@ export function EffectTable({ row, effect }: { row: RevisionRow; effect: Effect 
         <tbody>
           {linesOf(effect).map(({ name, statistic, format, predicted, before, after }) => (
             <tr key={name}>
-              <td>{name}</td>
-              <td className="muted">{statistic}</td>
+              <td>
+                {name} <span className="muted">({statistic})</span>
+              </td>
               <td className="figure-left">{prediction(predicted, format)}</td>
               <td className="figure">{withInterval(before, format)}</td>
               <td className="figure">{withInterval(after, format)}</td>
@@ -129,21 +129,22 @@ export function EffectCell({ effect }: { effect: Effect | undefined }) {
     { 'progress-per-dollar': 'progressPerUsd', 'cost-per-step': 'costNanoUsd', 'input-tokens': 'inputTokens' } as const
   )[judgedBy]
   const what = {
-    'progress-per-dollar': 'progress per dollar (ratio of sums)',
-    'cost-per-step': 'cost a step (median)',
-    'input-tokens': 'input tokens a step (median)',
+    'progress-per-dollar': 'progress per dollar',
+    'cost-per-step': 'cost a step',
+    'input-tokens': 'input tokens a step',
   }
+  const statistic = judgedBy === 'progress-per-dollar' ? 'ratio of sums' : 'median'
   const said = predicted?.costNanoUsdPerStep
   return (
     <>
       <span className={`tone-${tone}`}>{text}</span>{' '}
       <span className="muted">
-        {changeOf(before[key], after[key])} {what[judgedBy]}, n={whole(after[key]?.n ?? 0)}
+        {changeOf(before[key], after[key])} {what[judgedBy]} ({statistic}, n={whole(after[key]?.n ?? 0)})
       </span>
       {said?.before && said.after !== null ? (
         <div className="muted">
-          cost a step: {percent(said.after / said.before)} predicted (mean, n={whole(predicted.n)}) →{' '}
-          {changeOf(before.costNanoUsd, after.costNanoUsd)} (median, n={whole(after.costNanoUsd?.n ?? 0)})
+          predicted {percent(said.after / said.before)}
+          {judgedBy !== 'cost-per-step' && ' cost a step'} (mean, n={whole(predicted.n)})
         </div>
       ) : null}
     </>

@@ -69,7 +69,6 @@ export function Timeline(props: Props) {
               <th className="figure">Gained</th>
               <th className="figure">Cost per {unit}</th>
               <th className="figure">Cached</th>
-              <th>Since</th>
               <th>
                 <span className="sr">Roll back</span>
               </th>
@@ -93,6 +92,9 @@ export function Timeline(props: Props) {
                 </td>
                 <td>
                   <strong>r{row.activation}</strong>
+                  <div className="revisions-since muted">
+                    <TimeAgo at={row.at} />
+                  </div>
                   {row.activation === baseline && <div className="muted">baseline</div>}
                 </td>
                 <td className="revisions-state">
@@ -117,9 +119,6 @@ export function Timeline(props: Props) {
                   <strong>{money(costPerUnit(row.costNanoUsd, row.progressDelta))}</strong>
                 </td>
                 <td className="figure">{share(row.cachedShare)}</td>
-                <td>
-                  <TimeAgo at={row.at} className="muted" />
-                </td>
                 <td className="figure revisions-back">
                   {row.revision !== active?.revision && (
                     <button

@@ -9,10 +9,10 @@ const words: Record<string, string> = {
 }
 
 const authors: Record<NonNullable<ToolRow['introduced']>['author'], string> = {
-  seed: 'starting policy',
-  agent: 'the agent',
+  seed: 'seed',
+  agent: 'agent',
   operator: 'you',
-  'agent-and-operator': 'the agent and you',
+  'agent-and-operator': 'agent and you',
 }
 
 /** Who made something, as the desk says it. */

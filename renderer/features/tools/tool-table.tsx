@@ -154,7 +154,7 @@ function Row({
         {row.introduced ? `r${row.introduced.activation}` : '—'}
         {row.introduced?.proposal && <span className="muted"> {row.introduced.proposal}</span>}
       </td>
-      <td className="tools-wide">{row.introduced ? authorOf(row.introduced) : '—'}</td>
+      <td className="tools-wide tools-nowrap">{row.introduced ? authorOf(row.introduced) : '—'}</td>
       <td className="tools-wide">{row.introduced ? authorityOf(row.introduced.by) : '—'}</td>
       <td className="figure tools-roomy">{whole(row.callsLast7Days)}</td>
       <td className="figure">
