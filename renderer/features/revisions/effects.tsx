@@ -141,7 +141,7 @@ export function EffectCell({ effect }: { effect: Effect | undefined }) {
       <span className="muted">
         {changeOf(before[key], after[key])} {what[judgedBy]} ({statistic}, n={whole(after[key]?.n ?? 0)})
       </span>
-      {said?.before && said.after !== null ? (
+      {predicted && said?.before && said.after !== null ? (
         <div className="muted">
           predicted {percent(said.after / said.before)}
           {judgedBy !== 'cost-per-step' && ' cost a step'} (mean, n={whole(predicted.n)})
