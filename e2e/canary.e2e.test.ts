@@ -186,8 +186,14 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       ])
         await command(args.join('-'), args)
       // Whatever this version has of these.
-      for (const args of [['backup', join(dir, 'out/backup')], ['export', join(dir, 'out/export')], ['verify']])
-        said(`${args[0]}.txt`, (await run(args)).all)
+      for (const args of [
+        ['backup', join(dir, 'out/backup')],
+        ['export', 'html', '--to', join(dir, 'out/run.html')],
+        ['export', 'otel', '--to', join(dir, 'out/run.json')],
+        ['export', 'bundle', '--to', join(dir, 'out/all.exodesk')],
+        ['verify'],
+      ])
+        said(`${args.slice(0, 2).join('-').replaceAll('/', '-')}.txt`, (await run(args)).all)
     })
 
     it('gives it to no process that it starts: not in the environment, the arguments, or an open file', async () => {

@@ -18,6 +18,7 @@ interface AgentStep {
 export const atif: Writer = async function* (entries, context) {
   let number = 0
   let open: AgentStep | null = null
+  const waiting: Record<string, unknown>[] = []
   let isBegun = false
   const sums = { prompt: 0, completion: 0, cached: 0, nanoUsd: 0, unknown: 0, unplaced: 0 }
   const step = (fields: Record<string, unknown>): string => {
@@ -31,6 +32,12 @@ export const atif: Writer = async function* (entries, context) {
     )
     yield step({ ...open.fields, ...(results.length === 0 ? {} : { observation: { results } }) })
     open = null
+    for (const fields of waiting.splice(0)) yield step(fields)
+  }
+  // What happens while a step's calls are under way stands after it: their results belong to it.
+  function* after(fields: Record<string, unknown>): Generator<string> {
+    if (open === null) yield step(fields)
+    else waiting.push(fields)
   }
 
   for await (const entry of entries) {
@@ -49,8 +56,7 @@ export const atif: Writer = async function* (entries, context) {
       yield `${JSON.stringify(root).slice(0, -1)},"steps":[\n`
       yield step({ timestamp: iso(event), source: 'user', message: event.data.instruction, extra: { seq: event.seq } })
     } else if (isKind(event, 'task.steered') || isKind(event, 'task.answered')) {
-      yield* closed()
-      yield step({ timestamp: iso(event), source: 'user', message: event.data.text, extra: { seq: event.seq } })
+      yield* after({ timestamp: iso(event), source: 'user', message: event.data.text, extra: { seq: event.seq } })
     } else if (isKind(event, 'model.called') && entry.output.length > 0) {
       yield* closed()
       open = agentStep(event, entry)
@@ -70,8 +76,7 @@ export const atif: Writer = async function* (entries, context) {
     } else {
       const said = systemLine(event)
       if (said === null) continue
-      yield* closed()
-      yield step({
+      yield* after({
         timestamp: iso(event),
         source: 'system',
         message: said,

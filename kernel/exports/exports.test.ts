@@ -228,10 +228,7 @@ describe('a bundle', () => {
     const cases: [string, RegExp][] = [
       [changed('flipped', (bytes) => written(bytes, 'Count the peas!!', textAt)), /history\.db was changed/],
       [changed('cut', (bytes) => bytes.subarray(0, 20_000)), /no whole bundle/],
-      [
-        changed('renamed', (bytes) => written(bytes, '../up', bytes.indexOf('history.db', 1024))),
-        /no whole bundle/,
-      ],
+      [changed('renamed', (bytes) => written(bytes, '../up', bytes.indexOf('history.db', 1024))), /no whole bundle/],
     ]
     const cut = to('cut.gz')
     writeFileSync(cut, readFileSync(to('all.exodesk')).subarray(0, 2_000))

@@ -2,10 +2,13 @@ import type { History } from '../history/history.ts'
 import { sha256 } from '../store/chain.ts'
 import { draft, type EventDraft } from '../wire/events.ts'
 
-/** For tests: one task of two steps, as the kernel records it, beside one of another agent. */
+/**
+ * For tests: one task of two steps, as the kernel records it, beside one of another agent. `breaksAfter`: the second request
+ * keeps this message and goes on otherwise.
+ */
 export async function recordRun(
   history: History,
-  { answer = 'I look first.', output = 'beans.txt', steer = 'Be quick.', title = 'count beans' } = {},
+  { answer = 'I look first.', output = 'beans.txt', steer = 'Be quick.', title = 'count beans', breaksAfter = '' } = {},
 ): Promise<void> {
   const header = {
     actor: 'kernel',
@@ -47,7 +50,11 @@ export async function recordRun(
     ),
   ])
   const last = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'There are 15.' }] }
-  await called(history, place(2), [...first, item(said), item(call), item(result)], [last])
+  const told = { role: 'user', content: `The shell said: ${output}` }
+  const rest = breaksAfter === '' ? [item(said), item(call), item(result)] : [item(told)]
+  const kept =
+    breaksAfter === '' ? first : [...first.slice(0, 2), item({ role: 'user', content: `${breaksAfter} Go on.` })]
+  await called(history, place(2), [...kept, ...rest], [last])
   await history.append([
     draft('turn.ended', { outcome: 'completed', reason: null, steps: 2 }, { ...header, turn: 1 }),
     draft('task.finished', { outcome: 'completed', reason: 'counted', progress: null }, header),
