@@ -35,7 +35,7 @@ describe('the risk of one change of a file', () => {
     expect(hunks.map(({ risk }) => risk)).toEqual(['MED', 'HIGH', 'HIGH'])
     expect(hunks[0]?.reasons).toEqual(['no longer has node:child_process', 'changes code'])
     expect(hunks[1]?.reasons).toEqual(['reaches for the network: fetch, line 4', 'changes code'])
-    expect(hunks[2]?.reasons).toEqual(['buys budget: max (limit) 5 → 50, line 11', 'changes code'])
+    expect(hunks[2]?.reasons).toEqual(['may use more: max (limit) goes from 5 to 50, line 11', 'changes code'])
   })
 
   it('is that of the file where what was found is on no line of a change, or holds for all of it', () => {

@@ -36,8 +36,8 @@ describe('the risk of a change', () => {
     ],
     ['the network', { 'a.ts': "await fetch('x')\n" }, 'HIGH', 'reaches for the network: fetch'],
     ['the environment', { 'a.ts': 'process.env.KEY\n' }, 'HIGH', 'its own process: process.env'],
-    ['spending', { 'loop.ts': loop.replace('5', '50') }, 'HIGH', 'buys budget: max (limit) 5 → 50, line 2'],
-    ['spending in data', { 'control.json': '{ "effort": "high" }' }, 'HIGH', 'buys budget: effort'],
+    ['spending', { 'loop.ts': loop.replace('5', '50') }, 'HIGH', 'may use more: max (limit) goes from 5 to 50, line 2'],
+    ['spending in data', { 'control.json': '{ "effort": "high" }' }, 'HIGH', 'may use more: effort'],
     ['the guardian', { 'a.ts': "await kernel.call('policy.withdraw', {})\n" }, 'HIGH', 'asks the guardian: policy.withdraw'],
     [
       'what its charter keeps',

@@ -151,10 +151,11 @@ function gain({ kind, what, line, isNew }: Delta['gained'][number]): [Tier, stri
     return isNew
       ? ['HIGH', `asks the kernel for what it did not before: ${what}, ${at}`]
       : [actsBeyond.test(what) ? 'HIGH' : 'MED', `uses ${what} in one more place, ${at}`]
-  if (kind === 'prompt') return ['MED', `tells the model: ${JSON.stringify(what.slice(0, 80))}, ${at}`]
+  if (kind === 'prompt') return ['MED', `tells the model: ${JSON.stringify(what)}, ${at}`]
   return ['MED', kind === 'tool' ? `offers the tool ${what}, ${at}` : `decodes data: ${what}, ${at}`]
 }
 
 function knobReason({ name, unit, before, after, line, buysBudget }: Knob): string {
-  return `${buysBudget ? 'buys budget' : 'turns a knob'}: ${name} (${unit}) ${before ?? 'none'} → ${after ?? 'none'}, line ${line}`
+  const lead = buysBudget ? 'may use more' : 'changes a setting'
+  return `${lead}: ${name} (${unit}) goes from ${before ?? 'not set'} to ${after ?? 'not set'}, line ${line}`
 }

@@ -118,7 +118,7 @@ const noFacts = {
 }
 const usualChecks: Check[] = [
   pass('scope', '2 files, 9.1 KiB, no links, no binaries', 12, { files: 2 }),
-  pass('static', 'no capability added; no knob buys budget', 31, { ...noFacts, risk: 'MED', reasons: [] }),
+  pass('static', 'no capability added; no setting lets it spend more', 31, { ...noFacts, risk: 'MED', reasons: [] }),
   pass('types', 'no errors in 14 files', 512, { errors: 0 }),
   pass('boot', 'handshake and one synthetic turn', 640, { handshakeMs: 181, turnMs: 402 }),
   pass('context-replay', '5 of 5 recorded steps run; input 5.1k → 5.3k tokens', 1930, replay(5120, 5304, 0.93, 0.91)),
@@ -167,7 +167,7 @@ function replay(before: number, after: number, cachedBefore: number, cachedAfter
 
 const highChecks: Check[] = [
   pass('scope', '3 files, 12 KiB, no links, no binaries', 14, { files: 3 }),
-  pass('static', 'gained: retry, command; 1 knob buys budget', 44, {
+  pass('static', 'gained: retry, command; 1 setting lets it spend more', 44, {
     ...noFacts,
     risk: 'HIGH',
     gained: [
