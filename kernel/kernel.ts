@@ -36,10 +36,11 @@ import { recordNotices, rememberPutAway } from './notice-record.ts'
 import { createNotices } from './notices.ts'
 import { createArtifactDesk } from './operator/artifacts.ts'
 import { createBudgetDesk } from './operator/budgets.ts'
+import { createCostDesk } from './operator/cost.ts'
 import { createCredentials } from './operator/credentials.ts'
 import { createHistoryDesk } from './operator/history.ts'
-import { reviewerHealth } from './operator/reviewer.ts'
 import { createNoticeDesk } from './operator/notices.ts'
+import { reviewerHealth } from './operator/reviewer.ts'
 import { createRouter, type OperatorRouter } from './operator/router.ts'
 import { createSettingsDesk } from './operator/settings.ts'
 import { recoverySummary } from './recovered.ts'
@@ -365,6 +366,7 @@ async function assemble(config: KernelConfig, opened: Closing[]): Promise<Kernel
     credentials,
     budgets: createBudgetDesk({ shared, history }),
     prices,
+    cost: createCostDesk({ history, tasks, shared, prices, table, clock }),
     typed,
     hint,
     status,

@@ -1,4 +1,5 @@
 import { Shell } from './components/shell/shell.tsx'
+import { CostScreen } from './features/cost/cost-screen.tsx'
 import { HistoryScreen } from './features/history/history-screen.tsx'
 import { HomeScreen } from './features/home/home-screen.tsx'
 import { LiveIndex, LiveScreen } from './features/live/live-screen.tsx'
@@ -27,6 +28,7 @@ function Screen({ route }: { route: Route }) {
   if (route.screen === 'revisions') return <RevisionsScreen agent={route.agent} />
   if (route.screen === 'tools') return <ToolsScreen agent={route.agent} tool={route.tool} />
   if (route.screen === 'history') return <HistoryScreen seq={route.seq} query={route.query ?? ''} />
+  if (route.screen === 'cost') return <CostScreen scope={route.scope} />
   if (route.screen === 'settings') return <SettingsScreen section={route.section} />
   return <HomeScreen />
 }

@@ -1,5 +1,6 @@
 import { budget } from './budget.ts'
 import type { Command } from './command.ts'
+import { cost } from './cost.ts'
 import { key } from './credentials.ts'
 import { edit, hunks, part } from './derive.ts'
 import { doctor } from './doctor.ts'
@@ -54,6 +55,7 @@ export const commands: Readonly<Record<string, Command>> = {
   snapshots,
   budget,
   price,
+  cost,
   packs,
   history,
   verify,

@@ -45,14 +45,20 @@ function called(usage: Called['usage'], header: Header, more: Partial<Called> = 
 }
 const tool = (name: string, args: string, header: Header) =>
   ({
-    ...{ kind: 'tool.called', data: { call: 'c', name, arguments: args, request: 1 } },
-    ...{ actor: 'kernel', agent: 'a', task: 'T-1', run: 'task', ...header },
+    kind: 'tool.called',
+    data: { call: 'c', name, arguments: args, request: 1 },
+    actor: 'kernel',
+    agent: 'a',
+    task: 'T-1',
+    run: 'task',
+    ...header,
   }) as const
 const activate = (activation: number, revision: string, agent = 'a') =>
   ({
     kind: 'revision.activated',
     data: { activation, revision, previous: null, cause: 'seed', proposal: null, probationSteps: 0 },
-    ...{ actor: 'kernel', agent },
+    actor: 'kernel',
+    agent,
   }) as const
 const at = (turn: number, step: number, revision: string = r1): Header => ({ turn, step, revision })
 const differs = { index: 1, kind: 'tools', what: 'tools', before: r1, after: r2 } as const

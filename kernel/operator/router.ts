@@ -21,6 +21,7 @@ import type { ReviewerHealth } from '../wire/operator-review.ts'
 import { agentRows } from './agents.ts'
 import type { createArtifactDesk } from './artifacts.ts'
 import type { createBudgetDesk } from './budgets.ts'
+import type { createCostDesk } from './cost.ts'
 import type { createCredentials } from './credentials.ts'
 import { createEventDesk } from './events.ts'
 import type { createHistoryDesk } from './history.ts'
@@ -55,6 +56,7 @@ export interface OperatorParts {
   artifactDesk: ReturnType<typeof createArtifactDesk>
   reviewerHealth(days?: number): Promise<ReviewerHealth>
   settings: ReturnType<typeof createSettingsDesk>
+  cost: ReturnType<typeof createCostDesk>
 }
 
 /** Which transport a call came by: a person's view, or a script. Both see and do the same. */
@@ -139,6 +141,11 @@ export function createRouter(parts: OperatorParts) {
       set: os.prices.set.handler(async ({ input }) => ({ seq: await prices.set(input) })),
     },
     notices: { putAway: os.notices.putAway.handler(({ input }) => parts.notices.putAway(input)) },
+    cost: {
+      report: os.cost.report.handler(({ input }) => parts.cost.report(input.scope)),
+      difference: os.cost.difference.handler(({ input }) => parts.cost.difference(input.seq)),
+      prices: os.cost.prices.handler(() => parts.cost.prices()),
+    },
     snapshots: {
       list: os.snapshots.list.handler(({ input }) => tasks.snapshots(input.task)),
       take: os.snapshots.take.handler(({ input }) => tasks.snapshot(input.task, input.name)),

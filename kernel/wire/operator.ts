@@ -13,6 +13,7 @@ import {
 } from './events.ts'
 import { agentName, count, done, proposalId, proposalRef, sha256, taskId } from './ids.ts'
 import { budgetsContract } from './operator-budgets.ts'
+import { costContract } from './operator-cost.ts'
 import { credentialsContract } from './operator-credentials.ts'
 import { effectsContract, keepContract } from './operator-effects.ts'
 import { eventSchema, eventsExtras } from './operator-events.ts'
@@ -104,6 +105,8 @@ export const taskSummarySchema = z.object({
   finishedAt: z.number().nullable(),
   /** What it does now: `model sim-apprentice`, `tool shell`, `waiting for a verdict`; since when (epoch ms). */
   now: z.object({ what: z.string(), since: z.number() }).nullable(),
+  /** How long its turns have run, without pauses and waits. Absent: no kernel works on it now. */
+  workedMs: count.optional(),
 })
 export type TaskSummary = z.infer<typeof taskSummarySchema>
 
@@ -336,6 +339,7 @@ export const operatorContract = {
   credentials: credentialsContract,
   budgets: budgetsContract,
   prices: pricesContract,
+  cost: costContract,
   snapshots: snapshotsContract,
   notices: noticesContract,
   agents: {

@@ -1,9 +1,12 @@
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { csvOf } from '../../kernel/wire/operator-cost-tables.ts'
+import { cursorAfter } from '../lib/chart-cursor.ts'
 import type { Mark } from '../lib/series.ts'
 import { useLook } from '../lib/theme.ts'
 import './chart.css'
+import { SaveCsv } from './save-csv.tsx'
 
 type Colors = (name: string) => string
 
@@ -14,6 +17,8 @@ export interface ChartSpec {
   /** Top of the scale, which starts at zero; by default a little above the data. */
   top?: number
   formatY: (value: number) => string
+  /** Of a whole x; by default the number itself. */
+  formatX?: (x: number) => string
   marks: readonly Mark[]
   /** What the cursor points at, or null for no cursor: one short line. */
   describe: (index: number) => string
@@ -30,10 +35,12 @@ interface Props {
   height?: number
   spec: ChartSpec
   legend?: ReactNode
+  /** The figures themselves, for reading and for taking away. */
+  table?: { file: string; head: readonly string[]; rows: readonly (readonly (string | number | null)[])[] }
 }
 
 /** A small chart of one quantity by step. Live data redraws it at most four times a second: as often as queries refetch. */
-export function Chart({ title, unit, summary, testId, height = 116, spec, legend }: Props) {
+export function Chart({ title, unit, summary, testId, height = 116, spec, legend, table }: Props) {
   const [cursor, setCursor] = useState<number | null>(null)
   return (
     <figure className="chart" data-testid={testId}>
@@ -42,8 +49,51 @@ export function Chart({ title, unit, summary, testId, height = 116, spec, legend
         <span className="muted chart-unit">{unit}</span>
       </figcaption>
       <Plot spec={spec} height={height} summary={`${summary}${spoken(spec.marks)}`} onCursor={setCursor} />
-      <div className="chart-foot muted">{cursor === null ? legend : spec.describe(cursor)}</div>
+      <div className="chart-foot muted" aria-live="polite">
+        {cursor === null ? legend : spec.describe(cursor)}
+      </div>
+      {table && <ChartTable title={title} table={table} />}
     </figure>
+  )
+}
+
+function ChartTable({ title, table }: { title: string; table: NonNullable<Props['table']> }) {
+  const { file, head, rows } = table
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details className="chart-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Figures, n = {rows.length}</summary>
+      {isOpen && (
+        <>
+          <SaveCsv file={file} csv={() => csvOf(table)} />
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must take the focus, or keys cannot scroll it. */}
+          <section className="chart-table-scroll" aria-label={`Figures of ${title}`} tabIndex={0}>
+            <table className="table">
+              <thead>
+                <tr>
+                  {head.map((name) => (
+                    <th key={name} className="figure">
+                      {name}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map((row) => (
+                  <tr key={String(row[0])}>
+                    {row.map((value, column) => (
+                      <td key={head[column]} className="figure">
+                        {value ?? '—'}
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </section>
+        </>
+      )}
+    </details>
   )
 }
 
@@ -81,7 +131,25 @@ function Plot(props: { spec: ChartSpec; height: number; summary: string; onCurso
     plot.current?.setData(spec.data)
   }, [spec])
 
-  return <div ref={host} className="chart-plot" role="img" aria-label={summary} style={{ height }} />
+  return (
+    <div
+      ref={host}
+      className="chart-plot"
+      role="img"
+      aria-label={`${summary} Arrow keys read it point by point.`}
+      style={{ height }}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: its cursor is moved by keys.
+      tabIndex={0}
+      onKeyDown={(event) => {
+        const made = plot.current
+        const to = made ? cursorAfter(event.key, made.cursor.idx ?? null, spec.data[0].length) : null
+        if (!made || to === null) return
+        event.preventDefault()
+        made.setCursor({ left: made.valToPos(spec.data[0][to] ?? 0, 'x'), top: 0 })
+      }}
+      onBlur={() => plot.current?.setCursor({ left: -10, top: -10 })}
+    />
+  )
 }
 
 function optionsOf(
@@ -113,7 +181,7 @@ function optionsOf(
         grid: { show: false },
         size: 20,
         gap: 2,
-        values: (_u, ticks) => ticks.map((x) => (Number.isInteger(x) ? String(x) : '')),
+        values: (_u, ticks) => ticks.map((x) => (Number.isInteger(x) ? (latest.current.formatX ?? String)(x) : '')),
       },
       { ...axis, size: 64, gap: 4, space: 32, values: (_u, ticks) => ticks.map((y) => latest.current.formatY(y)) },
     ],
@@ -183,6 +251,9 @@ function resolver(element: HTMLElement): Colors {
     '--token-write',
     '--token-uncached',
     '--surface',
+    '--run',
+    '--part-memory',
+    '--part-results',
   ]) {
     probe.style.color = `var(${name})`
     known.set(name, getComputedStyle(probe).color)

@@ -2,6 +2,7 @@
 import { ORPCError } from '@orpc/server'
 import type { EventRow, TaskSummary } from '../../kernel/wire/operator.ts'
 import { os } from './fake-contract.ts'
+import { fakeCost } from './fake-cost.ts'
 import { compareTrees } from './fake-diff.ts'
 import { fakeEffects } from './fake-effects.ts'
 import { fakeEvents } from './fake-events.ts'
@@ -153,6 +154,7 @@ export function fakeHost(world: FakeWorld) {
             ],
       ),
     },
+    cost: fakeCost(world, world.costFails),
     tasks: {
       raiseBudget: os.tasks.raiseBudget.handler(({ input }) =>
         marked('budget.raised', { budget: 'usd', from: 0, to: input.budgetNanoUsd ?? 0 }),

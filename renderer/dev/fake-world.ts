@@ -36,6 +36,7 @@ export class FakeWorld {
   sandboxMissing = false
   notices: Notice[] = []
   isEmpty = false
+  costFails = false
 
   constructor(isEmpty = false) {
     this.isEmpty = isEmpty

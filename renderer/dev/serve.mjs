@@ -11,6 +11,7 @@ import { FakeWorld } from './fake-world.ts'
 const [port = '7100', ...flags] = process.argv.slice(2)
 const folder = process.env.DESK_FOLDER ?? join(import.meta.dirname, '../../dist/renderer')
 const world = new FakeWorld(flags.includes('empty'))
+world.costFails = flags.includes('costfails')
 world.sandboxMissing = flags.includes('nobox')
 if (flags.includes('notices'))
   world.notices = [

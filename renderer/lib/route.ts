@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import type { CostScope } from '../../kernel/wire/operator-cost.ts'
 
 export type Route =
   | { screen: 'home' }
@@ -7,6 +8,7 @@ export type Route =
   | { screen: 'revisions'; agent: string | null }
   | { screen: 'tools'; agent: string | null; tool: string | null }
   | { screen: 'history'; seq?: number; query?: string }
+  | { screen: 'cost'; scope: CostScope | null }
   | { screen: 'settings'; section: string | null }
 
 /** `#/live/T-1`. What names no screen is Home: a stale link never shows an error page. */
@@ -25,6 +27,7 @@ export function parseRoute(hash: string): Route {
       ...(first && /^\d{1,15}$/.test(first) ? { seq: Number(first) } : {}),
       ...(second ? { query: second.slice(0, 1000) } : {}),
     }
+  if (screen === 'cost') return { screen, scope: parseScope(first, second) }
   if (screen === 'settings') return { screen, section: first && /^[a-z]+$/.test(first) ? first : null }
   return { screen: 'home' }
 }
@@ -33,6 +36,7 @@ export function hrefOf(route: Route): string {
   const parts: (string | null)[] = [route.screen]
   if (route.screen === 'live') parts.push(route.task)
   if (route.screen === 'review') parts.push(route.agent, route.proposal)
+  if (route.screen === 'cost' && route.scope !== null) parts.push(...scopeParts(route.scope))
   if (route.screen === 'settings') parts.push(route.section)
   if (route.screen === 'revisions') parts.push(route.agent)
   if (route.screen === 'history') {
@@ -45,6 +49,21 @@ export function hrefOf(route: Route): string {
     .filter((part) => part !== null)
     .map((part) => encodeURIComponent(part))
     .join('/')}`
+}
+
+/** null: none is named. */
+function parseScope(of: string | undefined, name: string | undefined): CostScope | null {
+  if (of === 'today' || of === 'all') return { of }
+  if (of === 'agent') return name ? { of, agent: name } : null
+  if (of === 'task') return name && /^T-\d+$/.test(name) ? { of, task: name } : null
+  const [, task, turn] = (of === 'turn' && /^(T-\d+)\.(\d{1,9})$/.exec(name ?? '')) || []
+  return task === undefined ? null : { of: 'turn', task, turn: Number(turn) }
+}
+
+function scopeParts(scope: CostScope): string[] {
+  if (scope.of === 'turn') return ['turn', `${scope.task}.${scope.turn}`]
+  if (scope.of === 'task') return ['task', scope.task]
+  return scope.of === 'agent' ? ['agent', scope.agent] : [scope.of]
 }
 
 export function go(route: Route): void {
