@@ -38,6 +38,8 @@ describe.each(hosts)('settings in $name', { timeout: patience }, ({ name, missin
       await page.keyboard.press('Escape')
       await goTo('appear')
       await heading('Appearance')
+      await goTo('#2')
+      await page.waitForURL(/#\/history\/2$/)
       await goTo('home')
       await page.getByRole('link', { name: 'Home' }).and(page.locator('[aria-current="page"]')).waitFor()
     })

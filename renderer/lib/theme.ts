@@ -44,10 +44,6 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-export function useIsDark(): boolean {
-  return useSyncExternalStore(subscribe, isDark)
-}
-
 export function useLook(): string {
   return useSyncExternalStore(subscribe, look)
 }

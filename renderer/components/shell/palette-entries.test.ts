@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type Entry, find } from './palette-entries.ts'
+import { type Entry, eventOf, find } from './palette-entries.ts'
 
 const entry = (id: string, more: Partial<Entry> = {}): Entry => ({ id, kind: 'Task', name: id, run: () => {}, ...more })
 const names = (entries: Entry[], query: string) => find(entries, query).shown.map(({ id }) => id)
 
 describe('the palette', () => {
+  it('takes a number for that of an event', () =>
+    expect(['4711', ' #12 ', '0', 'P-1', '1.5', ''].map(eventOf)).toEqual([4711, 12, null, null, null, null]))
   it('shows what needs the operator first, then all as they come', () =>
     expect(names([entry('a'), entry('b', { weight: 30 }), entry('c')], '')).toEqual(['b', 'a', 'c']))
   it('finds by name, by hint and by kind', () => {

@@ -16,6 +16,12 @@ export interface Entry {
 
 const shownAtOnce = 50
 
+/** A number names an event. */
+export function eventOf(query: string): number | null {
+  const number = /^\s*#?(\d{1,15})\s*$/.exec(query)?.[1]
+  return number === undefined || Number(number) === 0 ? null : Number(number)
+}
+
 /** The best of those that fit, the best first; without a query, those that need the operator, then as they come. */
 export function find(entries: readonly Entry[], query: string): { shown: Entry[]; count: number } {
   const found = entries

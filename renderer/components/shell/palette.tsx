@@ -1,9 +1,9 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { isMac, printChord, useKeys } from '../../lib/keys.ts'
-import type { Route } from '../../lib/route.ts'
+import { go, type Route } from '../../lib/route.ts'
 import { InertText } from '../inert-text.tsx'
 import './palette.css'
-import { type Entry, find } from './palette-entries.ts'
+import { type Entry, eventOf, find } from './palette-entries.ts'
 import { useEntries } from './use-entries.ts'
 import type { Pausing } from './use-pausing.ts'
 
@@ -24,7 +24,16 @@ export function Palette({ route, pausing, onClose, onSheet }: Props) {
   const id = useId()
   useKeys({ escape: onClose, 'Mod+k': onClose }, true, true)
   const { entries, isLoading } = useEntries(route, { pausing, onSheet })
-  const { shown, count } = useMemo(() => find(entries, query), [entries, query])
+  const { shown, count } = useMemo(() => {
+    const seq = eventOf(query)
+    const found = find(entries, query)
+    if (seq === null) return found
+    const event: Entry = {
+      ...{ id: 'event', kind: 'Event', name: `Event ${seq}`, hint: 'in History' },
+      run: () => go({ screen: 'history', seq }),
+    }
+    return { shown: [event, ...found.shown], count: found.count + 1 }
+  }, [entries, query])
   const at = Math.min(marked, shown.length - 1)
   useEffect(() => {
     dialog.current?.showModal()

@@ -13,7 +13,7 @@ interface Props {
   onPalette: () => void
 }
 
-const costs: Route = { screen: 'settings', section: 'budgets' }
+const costs: Route = { screen: 'cost', scope: null }
 const settings = (section: string): string => hrefOf({ screen: 'settings', section })
 
 /** Always there: what is active, what runs, what waits, what it cost today, and whether the kernel is well. Each leads to it. */
@@ -52,7 +52,7 @@ export function StatusStrip({ pausing, onSheet, onPalette }: Props) {
             {today(status.todayNanoUsd, day)}
             {status.todaySimulated && ' (simulated)'}
           </a>
-          <a href={hrefOf({ screen: 'live', task: null })}>cached {share(status.cachedShare)}</a>
+          <a href={hrefOf(costs)}>cached {share(status.cachedShare)}</a>
           <a href={settings('sandbox')} className={status.sandbox.available ? undefined : 'tone-bad'}>
             {status.sandbox.available ? `✓ sandbox ${status.sandbox.provider}` : '✗ no sandbox'}
           </a>

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import type { Comment } from '../../../kernel/wire/events.ts'
 import { Skeleton } from '../../components/states.tsx'
-import { useIsDark } from '../../lib/theme.ts'
+import { useLook } from '../../lib/theme.ts'
 import { splitFrom, themeOf } from './editor.ts'
 import { type HunkView, markHunks, markLines, reportSeen, showComments, sideOf } from './editor-marks.ts'
 import { FileModels } from './file-models.ts'
@@ -53,7 +53,7 @@ export function DiffView(props: Props) {
   const [isApproximate, setApproximate] = useState(false)
   const [fits, setFits] = useState(true)
   const [computed, setComputed] = useState(0)
-  const isDark = useIsDark()
+  const look = useLook()
   const isOneSided = before === null || after === null
   const isSplit = settings.sideBySide && !isOneSided && fits
   const latest = useRef({ ...props, isSplit })
@@ -63,8 +63,8 @@ export function DiffView(props: Props) {
   const held = useRef<string | null>(null)
 
   useEffect(() => {
-    editor?.monaco.editor.setTheme(themeOf(isDark))
-  }, [editor, isDark])
+    editor?.monaco.editor.setTheme(themeOf(look))
+  }, [editor, look])
 
   useEffect(() => {
     if (!editor) return

@@ -8,8 +8,10 @@ export function languageOf(path: string): string {
   return /\.(ts|tsx|js|mjs|json)$/.test(path) ? 'typescript' : 'plaintext'
 }
 
-export function themeOf(isDark: boolean): string {
-  return isDark ? 'exodesk-dark' : 'exodesk-light'
+/** Of a look as `useLook` names it. */
+export function themeOf(look: string): string {
+  const [mode, contrast] = look.split(' ')
+  return `exodesk-${mode === 'dark' ? 'dark' : 'light'}${contrast === 'more' ? '-more' : ''}`
 }
 
 export function createDiff({ editor }: Monaco, host: HTMLElement): DiffEditor {

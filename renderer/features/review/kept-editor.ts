@@ -16,10 +16,10 @@ export function keptEditor(): Promise<KeptEditor> {
 }
 
 /** Makes it when the page has nothing else to do, and has it compare once: so that the first diff shows at once. */
-export function warmEditor(isDark: boolean): () => void {
+export function warmEditor(look: string): () => void {
   const warm = async () => {
     const kept = await keptEditor()
-    kept.monaco.editor.setTheme(themeOf(isDark))
+    kept.monaco.editor.setTheme(themeOf(look))
     await compareOnce(kept)
   }
   // What fails here fails again, and is told, where a diff is asked for.

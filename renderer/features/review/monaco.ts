@@ -58,4 +58,60 @@ monaco.editor.defineTheme('exodesk-dark', {
   },
 })
 
+/** On white and on black, with borders of changed words: told by more than a tint. */
+monaco.editor.defineTheme('exodesk-light-more', {
+  base: 'vs',
+  inherit: true,
+  rules: [
+    { token: '', foreground: '000000' },
+    { token: 'comment', foreground: '1d4a1d' },
+    { token: 'keyword', foreground: '00007a' },
+    { token: 'string', foreground: '7a1010' },
+    { token: 'type', foreground: '00444a' },
+    { token: 'number', foreground: '044a30' },
+    { token: 'regexp', foreground: '6b0000' },
+    { token: 'invalid', foreground: '6b0000' },
+  ],
+  colors: {
+    'editor.background': '#ffffff',
+    'diffEditor.insertedLineBackground': '#0536b312',
+    'diffEditor.removedLineBackground': '#6b2f0012',
+    'diffEditor.insertedTextBackground': '#0536b31f',
+    'diffEditor.removedTextBackground': '#6b2f001f',
+    'diffEditor.insertedTextBorder': '#0536b3',
+    'diffEditor.removedTextBorder': '#6b2f00',
+    'editorLineNumber.foreground': '#333333',
+    'editorWhitespace.foreground': '#333333',
+    'scrollbarSlider.background': '#33333366',
+    'diffEditor.unchangedRegionBackground': '#ebebeb',
+  },
+})
+monaco.editor.defineTheme('exodesk-dark-more', {
+  base: 'vs-dark',
+  inherit: true,
+  rules: [
+    { token: '', foreground: 'ffffff' },
+    { token: 'comment', foreground: 'b4dba4' },
+    { token: 'keyword', foreground: '9cd0ff' },
+    { token: 'string', foreground: 'ffc4ad' },
+    { token: 'type', foreground: '6ff0d8' },
+    { token: 'number', foreground: 'cdf0b8' },
+    { token: 'regexp', foreground: 'ffc8e8' },
+    { token: 'invalid', foreground: 'ffc8e8' },
+  ],
+  colors: {
+    'editor.background': '#000000',
+    'diffEditor.insertedLineBackground': '#9cc1fc1a',
+    'diffEditor.removedLineBackground': '#ffc08a1a',
+    'diffEditor.insertedTextBackground': '#9cc1fc2e',
+    'diffEditor.removedTextBackground': '#ffc08a2e',
+    'diffEditor.insertedTextBorder': '#9cc1fc',
+    'diffEditor.removedTextBorder': '#ffc08a',
+    'editorLineNumber.foreground': '#d6d6d6',
+    'editorWhitespace.foreground': '#d6d6d6',
+    'scrollbarSlider.background': '#d6d6d666',
+    'diffEditor.unchangedRegionBackground': '#1f1f1f',
+  },
+})
+
 export { monaco }

@@ -1,7 +1,7 @@
 import { useEffect } from 'react'
 import { Empty, Loaded } from '../../components/states.tsx'
 import { useProposal, useProposals } from '../../lib/desk.tsx'
-import { useIsDark } from '../../lib/theme.ts'
+import { useLook } from '../../lib/theme.ts'
 import { warmEditor } from './kept-editor.ts'
 import { ProposalView } from './proposal-view.tsx'
 import { Queue } from './queue.tsx'
@@ -9,8 +9,8 @@ import './review.css'
 
 /** What waits for a verdict, and one proposal in full. */
 export function ReviewScreen({ agent, proposal }: { agent: string | null; proposal: string | null }) {
-  const isDark = useIsDark()
-  useEffect(() => warmEditor(isDark), [isDark])
+  const look = useLook()
+  useEffect(() => warmEditor(look), [look])
   if (agent === null || proposal === null) return <ReviewIndex />
   return <One key={`${agent}/${proposal}`} agent={agent} proposal={proposal} />
 }
