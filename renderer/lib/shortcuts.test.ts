@@ -29,7 +29,7 @@ describe('shortcuts', () => {
   it('leave keys that nobody has listed to the screen', () => expect(meant('Mod+9', null, {})).toBe('Mod+9'))
 
   it.each([
-    ['review.edit', 'a', /Mark the hunk accepted/],
+    ['review.edit', 'a', /^a is “.*hunk/],
     ['review.edit', 'j', /Next item/],
     ['lists.next', 'v', /Mark the file as viewed/],
     ['everywhere.palette', 'Mod+enter', /Approve/],
