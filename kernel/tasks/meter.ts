@@ -120,7 +120,7 @@ export class Meter {
     const steps = this.#steps
     if (maxSteps !== null && steps >= maxSteps)
       return { budget: 'steps', limit: maxSteps, used: steps, reason: `the limit of ${maxSteps} steps is reached` }
-    const worked = Math.round(this.#worked())
+    const worked = this.workedMs
     if (maxMs !== null && worked >= maxMs) {
       const reason = `the limit of ${Math.round(maxMs / 1000)} s of work is reached`
       return { budget: 'time', limit: maxMs, used: worked, reason }
@@ -197,6 +197,11 @@ export class Meter {
 
   get #steps(): number {
     return this.#lastStep?.step ?? 0
+  }
+
+  /** How long its turns have run, ms. */
+  get workedMs(): number {
+    return Math.round(this.#worked())
   }
 
   #worked(): number {

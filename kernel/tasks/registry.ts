@@ -284,6 +284,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       lastEventAt: record.lastEventAt,
       finishedAt: record.finishedAt,
       now: run?.now() ?? null,
+      ...(run === undefined ? {} : { workedMs: run.workedMs }),
     }
   }
 

@@ -274,6 +274,10 @@ export class Run implements ActivationTarget {
     return this.#meter.frame()
   }
 
+  get workedMs(): number {
+    return this.#meter.workedMs
+  }
+
   now(): { what: string; since: number } | null {
     return this.#generation?.now() ?? null
   }

@@ -1,20 +1,17 @@
 import type { TaskSummary } from '../../kernel/wire/operator.ts'
-import { useNow } from '../lib/clock.ts'
 import { duration, money, share } from '../lib/format.ts'
 import { hrefOf } from '../lib/route.ts'
 import { BudgetBar, ProgressBar } from './bars.tsx'
+import { RunStatus } from './run-status.tsx'
 import { Simulated, TaskStatus } from './status.tsx'
 import { TimeAgo } from './time.tsx'
 import './task-rows.css'
-
-/** No event for this long, while the task should be running: said, not guessed about. */
-const quietMs = 120_000
 
 export function RunningRow({ task, isSelected }: { task: TaskSummary; isSelected: boolean }) {
   return (
     <a className="task-row" href={hrefOf({ screen: 'live', task: task.task })} data-selected={isSelected || undefined}>
       <span>
-        <TaskStatus task={task} />
+        <RunStatus task={task} isShort />
       </span>
       <strong>{task.title}</strong>
       <span className="muted">
@@ -25,24 +22,10 @@ export function RunningRow({ task, isSelected }: { task: TaskSummary; isSelected
       <span className="figure">
         cached {share(task.totals.cachedShare)} <Simulated isSimulated={task.model.simulated} />
       </span>
-      <Freshness task={task} />
-    </a>
-  )
-}
-
-function Freshness({ task }: { task: TaskSummary }) {
-  const now = useNow()
-  const isQuiet = task.state === 'running' && now - task.lastEventAt > quietMs
-  if (isQuiet)
-    return (
-      <span className="figure tone-wait">
-        ◐ quiet, <TimeAgo at={task.lastEventAt} />
+      <span className="figure muted">
+        <TimeAgo at={task.lastEventAt} />
       </span>
-    )
-  return (
-    <span className="figure muted">
-      <TimeAgo at={task.lastEventAt} />
-    </span>
+    </a>
   )
 }
 

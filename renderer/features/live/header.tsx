@@ -3,8 +3,9 @@ import { useState } from 'react'
 import type { TaskSummary } from '../../../kernel/wire/operator.ts'
 import { BudgetBar } from '../../components/bars.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { RunStatus } from '../../components/run-status.tsx'
 import { errorText } from '../../components/states.tsx'
-import { Simulated, TaskStatus } from '../../components/status.tsx'
+import { Simulated } from '../../components/status.tsx'
 import { Age } from '../../components/time.tsx'
 import { useDesk } from '../../lib/desk.tsx'
 import { duration, share, shortHash } from '../../lib/format.ts'
@@ -29,7 +30,7 @@ export function Header({ task }: { task: TaskSummary }) {
     <>
       <header className="live-header" data-testid="live-header">
         <h1>{task.title}</h1>
-        <TaskStatus task={task} />
+        <RunStatus task={task} />
         <span className="muted">
           {task.finishedAt === null ? <Age since={task.createdAt} /> : duration(task.finishedAt - task.createdAt)}
         </span>

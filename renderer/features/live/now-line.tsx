@@ -1,7 +1,8 @@
 import type { TaskSummary } from '../../../kernel/wire/operator.ts'
 import { InertText } from '../../components/inert-text.tsx'
 import { Age, TimeAgo } from '../../components/time.tsx'
-import { amount, money, whole } from '../../lib/format.ts'
+import { amount } from '../../lib/format.ts'
+import { nextLimit } from '../../lib/task-health.ts'
 
 /** What it is doing, for how long, and which limit comes next. */
 export function NowLine({ task }: { task: TaskSummary }) {
@@ -39,23 +40,4 @@ function idleText(task: TaskSummary): string {
   if (task.state === 'starting') return 'sandbox and executor are starting'
   if (task.state === 'finished') return `finished: ${task.outcome ?? 'no outcome'}`
   return task.state
-}
-
-/** The limit with the smallest part left. */
-function nextLimit({ limits, totals }: TaskSummary): string | null {
-  const left: { part: number; text: string }[] = []
-  if (limits.maxSteps !== null) {
-    const rest = Math.max(0, limits.maxSteps - totals.steps)
-    left.push({ part: rest / limits.maxSteps, text: `${whole(rest)} steps left` })
-  }
-  if (limits.budgetNanoUsd !== null && totals.costNanoUsd !== null) {
-    const rest = Math.max(0, limits.budgetNanoUsd - totals.costNanoUsd)
-    left.push({ part: rest / limits.budgetNanoUsd, text: `${money(rest)} left` })
-  }
-  if (limits.budgetTokens !== null) {
-    const used = totals.uncached + totals.cacheRead + totals.cacheWrite + totals.output
-    const rest = Math.max(0, limits.budgetTokens - used)
-    left.push({ part: rest / limits.budgetTokens, text: `${whole(rest)} tokens left` })
-  }
-  return left.sort((a, b) => a.part - b.part)[0]?.text ?? null
 }
