@@ -85,17 +85,19 @@ export function invoke(chord: string): boolean {
 }
 
 /** Listens while mounted and on. Bare keys are left alone while someone types; a repeat of a held chord does nothing. */
-export function useKeys(map: KeyMap, isOn = true, isBarrier = false): void {
+export function useKeys(map: KeyMap, isOn = true, isBarrier = false, isBase = false): void {
   const latest = useRef(map)
   latest.current = map
   useEffect(() => {
     if (!isOn) return
     const layer = { map: latest, isBarrier }
     if (layers.length === 0) window.addEventListener('keydown', dispatch)
-    layers.push(layer)
+    // Where all is mounted at once, as a link does, the outermost comes last: what is to stand below everything says so.
+    if (isBase) layers.unshift(layer)
+    else layers.push(layer)
     return () => {
       layers.splice(layers.indexOf(layer), 1)
       if (layers.length === 0) window.removeEventListener('keydown', dispatch)
     }
-  }, [isOn, isBarrier])
+  }, [isOn, isBarrier, isBase])
 }

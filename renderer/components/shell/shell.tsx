@@ -25,24 +25,29 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
   const pausing = usePausing()
   const isPlaced = usePlace()
   const { problem } = usePreferences()
-  useKeys({
-    ...Object.fromEntries([...screens, settingsScreen].map(({ route: to, chord }) => [chord, () => go(to)])),
-    '?': () => setOpen('sheet'),
-    'Mod+k': () => setOpen('palette'),
-    // Where the screen has no filter, the browser finds.
-    'Mod+f': () => invoke('/'),
-    'Mod+Shift+f': () => {
-      go({ screen: 'history' })
-      // Its keys are there with the screen.
-      requestAnimationFrame(() => requestAnimationFrame(() => invoke('/')))
+  useKeys(
+    {
+      ...Object.fromEntries([...screens, settingsScreen].map(({ route: to, chord }) => [chord, () => go(to)])),
+      '?': () => setOpen('sheet'),
+      'Mod+k': () => setOpen('palette'),
+      // Where the screen has no filter, the browser finds.
+      'Mod+f': () => invoke('/'),
+      'Mod+Shift+f': () => {
+        go({ screen: 'history' })
+        // Its keys are there with the screen.
+        requestAnimationFrame(() => requestAnimationFrame(() => invoke('/')))
+      },
+      'Mod+Shift+.': pausing.pauseAll,
+      escape: (event) => {
+        const parent = parentOf(route)
+        if (isTyping(event.target)) (event.target as HTMLElement).blur()
+        else if (parent !== null) go(parent)
+      },
     },
-    'Mod+Shift+.': pausing.pauseAll,
-    escape: (event) => {
-      const parent = parentOf(route)
-      if (isTyping(event.target)) (event.target as HTMLElement).blur()
-      else if (parent !== null) go(parent)
-    },
-  })
+    true,
+    false,
+    true,
+  )
   const decisions = status.data?.decisions ?? 0
   return (
     <div className="shell" data-lost={connection.status === 'lost' || undefined}>
