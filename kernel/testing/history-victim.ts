@@ -5,12 +5,12 @@ import { openHistory } from '../history/open.ts'
 const [dataDir = ''] = process.argv.slice(2)
 const history = await openHistory({ dataDir, clock: systemClock, version: 'test' })
 const say = (text: string) => process.stdout.write(`${text}\n`)
-/** Enough for several checkpoints of the write-ahead log, which come with every thousand pages. */
+/** Enough for several checkpoints of the write-ahead log, which come with every four thousand pages. */
 const large = 'x'.repeat(200_000)
 
 await Promise.all(
   [0, 1, 2].map(async (worker) => {
-    for (let n = 0; n < 40; n += 1) {
+    for (let n = 0; n < 120; n += 1) {
       const text = `${worker}.${n}`
       const hash = await history.putBlob(text)
       const [note] = await history.append([
