@@ -1,5 +1,6 @@
 import { type EventKind, eventKinds } from '../../kernel/wire/events.ts'
 import type { EventRow } from '../../kernel/wire/operator.ts'
+import { quotedValue } from '../../kernel/wire/operator-query.ts'
 import { BadArguments, type Command, exitCode, parseCommand, wholeNumber } from './command.ts'
 import { openDesk } from './desk.ts'
 import { trialTotal } from './outcome.ts'
@@ -7,8 +8,11 @@ import { dollars, inert, note, percent, say, sayJson, table, time } from './text
 
 export const history: Command = {
   synopsis: '[QUERY] [--follow] [--agent A] [--task T] [--kind KIND]… [--after SEQ] [--limit N]',
-  summary: 'print events, oldest first; QUERY searches their text',
-  notes: ['Without --after, the last N (default 50) are printed. --json prints one event a line, whole.'],
+  summary: 'print events, oldest first; QUERY is text, or fields as on the History screen',
+  notes: [
+    'Without --after, the last N (default 50) are printed. --json prints one event a line, whole.',
+    'QUERY: tool:shell rev:r4 kind:proposal task:T-1 turn:3 cost>0.05 status:error actor:operator label:odd "text". With it, the newest N.',
+  ],
   async run(args) {
     const options = {
       follow: { type: 'boolean' },
@@ -32,13 +36,15 @@ export const history: Command = {
     const show = (event: EventRow) => (json ? sayJson(event) : say(eventLine(event)))
     const open = await openDesk(dataDir, { proceed: false })
     try {
-      const page = await open.desk.events.read({
-        ...place,
-        ...(kinds === undefined ? {} : { kinds }),
-        ...(text === undefined ? {} : { text }),
-        ...(after === undefined ? { order: 'desc' as const } : { after, order: 'asc' as const }),
-        limit,
-      })
+      const page =
+        text === undefined
+          ? await open.desk.events.read({
+              ...place,
+              ...(kinds === undefined ? {} : { kinds }),
+              ...(after === undefined ? { order: 'desc' as const } : { after, order: 'asc' as const }),
+              limit,
+            })
+          : await open.desk.events.find({ query: withOptions(text, { ...place, kinds, after }), limit })
       const events = page.events.toSorted((a, b) => a.seq - b.seq)
       for (const event of events) show(event)
       if (values.follow !== true) return exitCode.done
@@ -62,6 +68,24 @@ export const history: Command = {
       await open.close()
     }
   },
+}
+
+function withOptions(
+  text: string,
+  {
+    agent,
+    task,
+    kinds,
+    after,
+  }: { agent?: string; task?: string; kinds?: EventKind[] | undefined; after?: number | undefined },
+): string {
+  return [
+    ...(agent === undefined ? [] : [`agent:${quotedValue(agent)}`]),
+    ...(task === undefined ? [] : [`task:${quotedValue(task)}`]),
+    ...(kinds ?? []).map((kind) => `kind:${kind}`),
+    ...(after === undefined ? [] : [`seq>${after}`]),
+    text,
+  ].join(' ')
 }
 
 function kindOf(name: string): EventKind {

@@ -22,11 +22,13 @@ export function Notices({ notices: all }: { notices: readonly Notice[] }) {
   const shown = isOpen ? notices : notices.slice(0, shownAtOnce)
   return (
     <section className="notices" aria-label="What is wrong now" data-testid="notices">
-      <ul role="status">
-        {shown.map((notice) => (
-          <Row key={notice.id} notice={notice} />
-        ))}
-      </ul>
+      <div role="status">
+        <ul>
+          {shown.map((notice) => (
+            <Row key={notice.id} notice={notice} />
+          ))}
+        </ul>
+      </div>
       {notices.length > shownAtOnce && (
         <button type="button" className="button quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? 'Show less' : `${notices.length - shownAtOnce} more`}
