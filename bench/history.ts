@@ -26,7 +26,7 @@ export const bench: Bench = async function* ({ sizes, folder }) {
   let base: Base | null = null
   for (const size of [...new Set([10_000, ...sizes])].sort((a, b) => a - b)) {
     const dataDir = join(folder, `h${size}`)
-    const own = yield* atSize(dataDir, size, base, sizes.includes(size))
+    const own: Base = yield* atSize(dataDir, size, base, sizes.includes(size))
     base ??= own
     rmSync(dataDir, { recursive: true, force: true })
     if (sizes.includes(size) && size <= 100_000) yield* againstReference(folder, size)

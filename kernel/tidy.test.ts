@@ -54,7 +54,7 @@ const walls: Wall[] = [
   { of: /^renderer\/vite\.config\.ts$/, may: /^(node:|pkg:)/ },
   {
     of: /^renderer\//,
-    may: /^(pkg:|renderer\/|kernel\/wire\/operator[^/]*\.ts$)/,
+    may: /^(pkg:|renderer\/|kernel\/wire\/(operator[^/]*|statistics)\.ts$)/,
     mayTypes: /^kernel\/wire\//,
   },
   { of: /^electron\//, may: /^(node:|pkg:|electron\/|kernel\/kernel\.ts$|kernel\/wire\/)/ },
