@@ -10,25 +10,21 @@ import type { Tasks } from '../tasks/tasks.ts'
 import type { ToolDesk } from '../tools/tools.ts'
 import type { Trials } from '../trials/trials.ts'
 import type { Event } from '../wire/events.ts'
-import {
-  type ActivationPoint,
-  type EventRow,
-  type HostStatus,
-  operatorContract,
-  type PackRow,
-} from '../wire/operator.ts'
+import { type EventRow, type HostStatus, operatorContract, type PackRow } from '../wire/operator.ts'
 import type { ReviewerHealth } from '../wire/operator-review.ts'
 import { agentRows } from './agents.ts'
 import type { createArtifactDesk } from './artifacts.ts'
 import type { createBudgetDesk } from './budgets.ts'
 import type { createCostDesk } from './cost.ts'
 import type { createCredentials } from './credentials.ts'
+import { createDecisionTime } from './decision-time.ts'
 import { createEventDesk } from './events.ts'
 import type { createHistoryDesk } from './history.ts'
 import type { createNoticeDesk } from './notices.ts'
 import { createPausing } from './pausing.ts'
 import { createReviewDesk } from './review.ts'
 import type { createSettingsDesk } from './settings.ts'
+import { activationPoints, taskSeries } from './task-series.ts'
 
 /** What the operator contract is served from; put together by kernel.ts. */
 export interface OperatorParts {
@@ -98,18 +94,9 @@ export function createRouter(parts: OperatorParts) {
     })
 
   const review = createReviewDesk(guardian, typed)
+  const decisionTime = createDecisionTime({ history, tasks })
   const events = createEventDesk({ history, typed })
   const pausing = createPausing(tasks)
-
-  async function activationPoints(task: string): Promise<ActivationPoint[]> {
-    return (await history.activations(task)).map(
-      ({ agent: _agent, task: _task, progressFrom, progressTo, ...row }) => ({
-        ...row,
-        cachedShare: cachedShare(row),
-        progressDelta: progressTo === null ? null : progressTo - (progressFrom ?? 0),
-      }),
-    )
-  }
 
   /** With the commands that its reason names as they are typed here. */
   const hinted = <T extends { reason: string | null }>(task: T): T => ({
@@ -181,21 +168,8 @@ export function createRouter(parts: OperatorParts) {
         tasks.steer(input.task, typed(input.text, 'what you told the agent')),
       ),
       answer: os.tasks.answer.handler(({ input }) => tasks.answer(input.task, typed(input.text, 'your answer'))),
-      series: os.tasks.series.handler(async ({ input }) => {
-        const [steps, activations, task] = await Promise.all([
-          history.steps(input.task),
-          activationPoints(input.task),
-          tasks.get(input.task),
-        ])
-        return {
-          steps: steps.map(
-            ({ task: _task, revision: _revision, toolErrors: _errors, isPolicyWork: _isPolicyWork, ...point }) => point,
-          ),
-          activations,
-          unit: task.progress?.unit ?? null,
-          goal: task.progress?.goal ?? null,
-        }
-      }),
+      series: os.tasks.series.handler(({ input }) => taskSeries({ history, tasks }, input.task)),
+      decisionTime: os.tasks.decisionTime.handler(({ input }) => decisionTime(input.task)),
       frame: os.tasks.frame.handler(({ input }) => tasks.frame(input.task)),
       report: os.tasks.report.handler(async ({ input }) => {
         const scope =
@@ -218,7 +192,7 @@ export function createRouter(parts: OperatorParts) {
         return {
           total: usageRow('all', total, total.modelCalls, total.failedCalls),
           byModel: byModel.map(({ model, calls, failed, ...row }) => usageRow(model, row, calls, failed)),
-          byActivation: perTask === null ? [] : await activationPoints(perTask),
+          byActivation: perTask === null ? [] : await activationPoints(history, perTask),
           byTool,
           cacheBreaks: perTask === null ? [] : await history.cacheBreaks(perTask, 100),
           repeatedCalls: perTask === null ? [] : await history.repeatedCalls(perTask, 50),
@@ -385,11 +359,6 @@ function textOf(bytes: Buffer, isCut: boolean): string | null {
     if (isUtf8(part)) return part.toString('utf8')
   }
   return null
-}
-
-function cachedShare(usage: { uncached: number; cacheRead: number; cacheWrite: number }): number | null {
-  const input = usage.uncached + usage.cacheRead + usage.cacheWrite
-  return input === 0 ? null : usage.cacheRead / input
 }
 
 type Usage = Pick<TaskTotals, 'uncached' | 'cacheRead' | 'cacheWrite' | 'output' | 'reasoning' | 'costNanoUsd'>

@@ -15,6 +15,7 @@ import { agentName, count, done, proposalId, proposalRef, sha256, taskId } from 
 import { budgetsContract } from './operator-budgets.ts'
 import { costContract } from './operator-cost.ts'
 import { credentialsContract } from './operator-credentials.ts'
+import { decisionTimeContract } from './operator-decision-time.ts'
 import { effectsContract, keepContract } from './operator-effects.ts'
 import { eventSchema, eventsExtras } from './operator-events.ts'
 import { exportsContract } from './operator-exports.ts'
@@ -389,6 +390,7 @@ export const operatorContract = {
         goal: z.number().nullable(),
       }),
     ),
+    ...decisionTimeContract,
     /** What the world looks like; null where the task has no frame. */
     frame: oc.input(z.strictObject({ task: taskId })).output(z.object({ text: z.string().nullable(), at: z.number() })),
     report: oc.input(z.strictObject({ task: taskId.optional(), agent: agentName.optional() })).output(

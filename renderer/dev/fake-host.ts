@@ -188,6 +188,13 @@ export function fakeHost(world: FakeWorld) {
         unit: 'xp',
         goal: 1500,
       })),
+      decisionTime: os.tasks.decisionTime.handler(() => ({
+        windowMs: 900_000 as const,
+        activeMs: 2_760_000,
+        windows: [820, 910, 640, 1180].map((medianMs, index) => ({
+          ...{ fromMs: index * 900_000, decisions: 34 + index, medianMs, longestMs: medianMs * 4 },
+        })),
+      })),
       frame: os.tasks.frame.handler(() => ({ text: frame(world), at: Date.now() })),
       report: os.tasks.report.handler(() => {
         throw new ORPCError('NOT_IMPLEMENTED', { message: 'the fake has no report' })

@@ -5,6 +5,7 @@ import { useFrame } from '../../lib/desk.tsx'
 import type { Mark } from '../../lib/series.ts'
 import { ActivationTable } from './activation-table.tsx'
 import { CostChart, ProgressChart, TokensChart, UnitChart } from './charts.tsx'
+import { DecisionChart } from './decision-chart.tsx'
 
 interface Props {
   task: string
@@ -30,6 +31,7 @@ export function Side({ task, agent, series, marks, isSimulated, budget }: Props)
           <ActivationTable agent={agent} activations={activations} unit={named} isSimulated={isSimulated} />
           <CostChart steps={steps} marks={marks} budget={budget} isSimulated={isSimulated} />
           <TokensChart steps={steps} marks={marks} isSimulated={isSimulated} />
+          <DecisionChart task={task} isSimulated={isSimulated} />
         </>
       )}
     </div>
