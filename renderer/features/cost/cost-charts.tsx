@@ -164,7 +164,7 @@ export function ContextChart({ report }: { report: CostReport }) {
       title="Context of a request"
       unit={
         <>
-          tokens, mean {per(report)} <Simulated isSimulated={total.simulated > 0} />
+          mean {per(report)} <Simulated isSimulated={total.simulated > 0} />
         </>
       }
       summary={`What a request of ${scopeName(scope)} was made of: ${report.context.blocks

@@ -57,7 +57,7 @@ export function Totals({ report }: { report: CostReport }) {
         <Figure
           name="Calls"
           value={whole(total.calls)}
-          note={`${whole(total.failed)} failed · ${whole(total.turns)} turns`}
+          note={`${whole(total.failed)} failed · ${whole(total.turns)} ${total.turns === 1 ? 'turn' : 'turns'}`}
         />
       </dl>
       <ul className="cost-caps">
