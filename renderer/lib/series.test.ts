@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ActivationPoint, StepPoint } from '../../kernel/wire/operator.ts'
-import { columnsOf, gainPoints, marksOf, spansOf, thin, unitLines, unitScaleTop } from './series.ts'
+import { columnsOf, costScaleTop, gainPoints, marksOf, spansOf, thin, unitLines, unitScaleTop } from './series.ts'
 
 const step = (activation: number, costNanoUsd: number | null, progress: number | null, at = 0): StepPoint => ({
   turn: 1,
@@ -124,4 +124,12 @@ describe('thinning', () => {
     expect(thin([1, 9, 2, 3, 8, 1, 4], (n) => n, 3)).toEqual({ rows: [9, 8, 4], size: 3 })
   })
   it('keeps everything that fits', () => expect(thin([3, 1, 2], (n) => n, 3)).toEqual({ rows: [3, 1, 2], size: 1 }))
+})
+
+it('the cap shares the scale of the cost from a third of it on, and a spend beyond it is not cut', () => {
+  expect(costScaleTop(300, 1000)).toBeNull()
+  expect(costScaleTop(0, 1000)).toBeNull()
+  expect(costScaleTop(500, null)).toBeNull()
+  expect(costScaleTop(400, 1000)).toBeCloseTo(1080)
+  expect(costScaleTop(2000, 1000)).toBeCloseTo(2160)
 })

@@ -155,3 +155,12 @@ export function thin<T>(rows: readonly T[], weight: (row: T) => number, max: num
   }
   return { rows: kept, size }
 }
+
+/**
+ * Top of the scale of a cumulative cost with a cap. The cap shares the scale once a third of it is spent: before that, its
+ * line would flatten the rest. null: the data alone decide.
+ */
+export function costScaleTop(spentNanoUsd: number | null | undefined, capNanoUsd: number | null): number | null {
+  if (capNanoUsd === null || !spentNanoUsd || capNanoUsd > spentNanoUsd * 3) return null
+  return Math.max(spentNanoUsd, capNanoUsd) * 1.08
+}

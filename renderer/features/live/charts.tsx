@@ -4,15 +4,30 @@ import type { ActivationPoint, StepPoint } from '../../../kernel/wire/operator.t
 import { Chart, type ChartSpec } from '../../components/chart.tsx'
 import { Simulated } from '../../components/status.tsx'
 import { amount, money, tokens } from '../../lib/format.ts'
-import { columnsOf, gainPoints, type Mark, thin, type UnitLine, unitLines, unitScaleTop } from '../../lib/series.ts'
+import {
+  columnsOf,
+  costScaleTop,
+  gainPoints,
+  type Mark,
+  thin,
+  type UnitLine,
+  unitLines,
+  unitScaleTop,
+} from '../../lib/series.ts'
 
 const stepAfter = uPlot.paths.stepped?.({ align: 1 })
 const bars = uPlot.paths.bars?.({ size: [0.9, 24], align: 0 })
 /** About one bar for each two pixels of the panel. */
 const maxBars = 300
 
-export function ProgressChart(props: { steps: StepPoint[]; marks: Mark[]; unit: string; goal: number | null }) {
-  const { steps, marks, unit, goal } = props
+export function ProgressChart(props: {
+  task: string
+  steps: StepPoint[]
+  marks: Mark[]
+  unit: string
+  goal: number | null
+}) {
+  const { task, steps, marks, unit, goal } = props
   const spec = useMemo((): ChartSpec => {
     const { x, progress } = columnsOf(steps)
     return {
@@ -40,14 +55,29 @@ export function ProgressChart(props: { steps: StepPoint[]; marks: Mark[]; unit: 
       testId="progress-chart"
       spec={spec}
       legend={`by step, n = ${steps.length}`}
+      table={{
+        file: `${task}-progress.csv`,
+        head: ['step', 'progress'],
+        rows: steps.map((step, index) => [index + 1, step.progress]),
+      }}
     />
   )
 }
 
-export function CostChart(props: { steps: StepPoint[]; marks: Mark[]; budget: number | null; isSimulated: boolean }) {
-  const { steps, marks, budget, isSimulated } = props
-  const { spec, unpriced, last } = useMemo(() => {
+export function CostChart(props: {
+  task: string
+  steps: StepPoint[]
+  marks: Mark[]
+  budget: number | null
+  isSimulated: boolean
+}) {
+  const { task, steps, marks, budget, isSimulated } = props
+  const { spec, unpriced, last, isCapShown, rows } = useMemo(() => {
     const { x, cumulativeCost, unpriced } = columnsOf(steps)
+    const top = costScaleTop(
+      cumulativeCost.findLast((cost) => cost !== null),
+      budget,
+    )
     const spec: ChartSpec = {
       data: [x, cumulativeCost],
       series: (color) => [
@@ -57,13 +87,13 @@ export function CostChart(props: { steps: StepPoint[]; marks: Mark[]; budget: nu
       formatY: money,
       marks,
       describe: (index) => `step ${x[index]}: ${money(cumulativeCost[index])} so far`,
-      // The cap, once the spend is near enough for it to share the scale.
+      ...(top === null ? {} : { top }),
       overlay: (plot, color) => {
-        const top = plot.scales.y?.max ?? 0
-        if (budget !== null && budget <= top) rule(plot, budget, color('--wait'))
+        if (budget !== null && top !== null) rule(plot, budget, color('--wait'))
       },
     }
-    return { spec, unpriced, last: cumulativeCost.at(-1) }
+    const rows = steps.map((step, index) => [index + 1, usd(step.costNanoUsd), usd(cumulativeCost[index] ?? null)])
+    return { spec, unpriced, last: cumulativeCost.at(-1), isCapShown: top !== null, rows }
   }, [steps, marks, budget])
   return (
     <Chart
@@ -74,21 +104,29 @@ export function CostChart(props: { steps: StepPoint[]; marks: Mark[]; budget: nu
           {budget !== null && ` of ${money(budget)}`} <Simulated isSimulated={isSimulated} />
         </>
       }
-      summary={`Cumulative cost: ${money(last)} after ${steps.length} steps.`}
+      summary={`Cumulative cost: ${money(last)} after ${steps.length} steps${budget === null ? '' : `, of a cap of ${money(budget)}`}.`}
       testId="cost-chart"
       spec={spec}
       legend={
-        unpriced > 0 ? `${unpriced} steps have no known price: the total is not known` : `by step, n = ${steps.length}`
+        <>
+          {unpriced > 0
+            ? `${unpriced} steps have no known price: the total is not known`
+            : `by step, n = ${steps.length}`}
+          {budget !== null && (isCapShown ? ', dashed: cap' : `, cap ${money(budget)} above the scale`)}
+        </>
       }
+      table={{ file: `${task}-cost.csv`, head: ['step', 'cost_usd', 'cumulative_usd'], rows }}
     />
   )
 }
 
 export function TokensChart({
+  task,
   steps,
   marks,
   isSimulated,
 }: {
+  task: string
   steps: StepPoint[]
   marks: Mark[]
   isSimulated: boolean
@@ -121,7 +159,7 @@ export function TokensChart({
       describe: (index) => {
         const row = rows[index]
         if (!row) return ''
-        return `step ${row.x}: uncached ${tokens(row.uncached)} · write ${tokens(row.cacheWrite)} · read ${tokens(row.cacheRead)}${row.cacheBreak ? ' ✕ cache break' : ''}`
+        return `step ${row.x}: read ${tokens(row.cacheRead)} · write ${tokens(row.cacheWrite)} · uncached ${tokens(row.uncached)}${row.cacheBreak ? ' ✕ cache break' : ''}`
       },
     }
     return { spec, size }
@@ -142,15 +180,25 @@ export function TokensChart({
       spec={spec}
       legend={
         <>
-          <Key token="--token-uncached" name={`uncached ${tokens(sum('uncached'))}`} />
-          <Key token="--token-write" name={`cache write ${tokens(sum('cacheWrite'))}`} />
           <Key token="--token-read" name={`cache read ${tokens(sum('cacheRead'))}`} />
+          <Key token="--token-write" name={`cache write ${tokens(sum('cacheWrite'))}`} />
+          <Key token="--token-uncached" name={`uncached ${tokens(sum('uncached'))}`} />
           <span>output {tokens(sum('output'))}</span>
           {size > 1 && <span>largest of each {size} steps</span>}
         </>
       }
+      table={{
+        file: `${task}-tokens.csv`,
+        head: ['step', 'read', 'write', 'uncached', 'output'],
+        rows: steps.map((step, index) => [index + 1, step.cacheRead, step.cacheWrite, step.uncached, step.output]),
+      }}
     />
   )
+}
+
+/** For a table: dollars with all their digits. */
+function usd(nanoUsd: number | null): number | null {
+  return nanoUsd === null ? null : nanoUsd / 1e9
 }
 
 function Key({ token, name }: { token: string; name: string }) {

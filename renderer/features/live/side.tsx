@@ -26,11 +26,11 @@ export function Side({ task, agent, series, marks, isSimulated, budget }: Props)
         <p className="side-empty muted">The figures start with the first step.</p>
       ) : (
         <>
-          <ProgressChart steps={steps} marks={marks} unit={named} goal={goal} />
+          <ProgressChart task={task} steps={steps} marks={marks} unit={named} goal={goal} />
           <UnitChart steps={steps} activations={activations} marks={marks} unit={named} isSimulated={isSimulated} />
           <ActivationTable agent={agent} activations={activations} unit={named} isSimulated={isSimulated} />
-          <CostChart steps={steps} marks={marks} budget={budget} isSimulated={isSimulated} />
-          <TokensChart steps={steps} marks={marks} isSimulated={isSimulated} />
+          <CostChart task={task} steps={steps} marks={marks} budget={budget} isSimulated={isSimulated} />
+          <TokensChart task={task} steps={steps} marks={marks} isSimulated={isSimulated} />
           <DecisionChart task={task} isSimulated={isSimulated} />
         </>
       )}
