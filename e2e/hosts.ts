@@ -12,6 +12,8 @@ const electronFolder = process.env.ELECTRON_OVERRIDE_DIST_PATH
 
 export interface OpenDesk {
   page: Page
+  /** Its data directory, where the command line finds it too. */
+  data: string
   /** Uncaught errors and console errors of the page, oldest first. */
   complaints: string[]
   close(): Promise<void>
@@ -42,7 +44,7 @@ async function openInChromium(): Promise<OpenDesk> {
     await headless.stop()
     rmSync(data, { recursive: true, force: true })
   }
-  return { page, complaints, close }
+  return { page, data, complaints, close }
 }
 
 async function openInElectron(): Promise<OpenDesk> {
@@ -55,7 +57,7 @@ async function openInElectron(): Promise<OpenDesk> {
     await quit(app)
     rmSync(data, { recursive: true, force: true })
   }
-  return { page, complaints, close }
+  return { page, data, complaints, close }
 }
 
 /** What starts the desktop app on a data directory. */

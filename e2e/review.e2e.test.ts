@@ -1,13 +1,12 @@
-// Every verdict by the keyboard alone, on the real kernel: what it does, and what it must not do.
+// Every verdict by the keyboard alone, on the real kernel in both hosts: what it does, and what it must not do.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { byTest, openScreen, patience } from './desk.ts'
-import { boxMissing, dataDir, events, exodesk, removeDataDirs, result, root } from './exodesk.ts'
-import { chromiumMissing, type Headless, launchChromium, startHeadless } from './headless.ts'
-import { collectComplaints } from './hosts.ts'
+import { boxMissing, events, exodesk, result, root } from './exodesk.ts'
+import { hosts, type OpenDesk } from './hosts.ts'
 import { look } from './look.ts'
 
 const trees: string[] = []
@@ -30,13 +29,16 @@ const twoHunks = () =>
     return { 'loop.ts': `export const FIRST = 1 // first of two\n${loop}export const SECOND = 2 // second of two\n` }
   })
 
-describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { timeout: patience * 2 }, () => {
+const runnable = hosts.filter(({ missing }) => boxMissing === null && missing === null)
+it.runIf(runnable.length === 0)('has a host to run in', (context) => context.skip('no host can run here'))
+
+describe.each(runnable)('a verdict by the keyboard in $name', { timeout: patience * 2 }, ({ name, open: openDesk }) => {
+  let desk: OpenDesk
   let data: string
-  let host: Headless
-  let browser: Browser
   let page: Page
   let complaints: string[]
   const faults: string[] = []
+  const lookAt = async (what: string) => faults.push(...(await look(page, `${what}-${name}`)))
 
   const propose = async (agent: string, tree: string) => {
     const args = ['propose', '--agent', agent, '--tree', tree, '--why', 'to be decided', '--claim', `for ${agent}`]
@@ -57,7 +59,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
   }
   const openDiff = async (agent: string, proposal = 'P-1') => {
     await open(agent, proposal)
-    await page.locator('.monaco-diff-editor .view-line').first().waitFor()
+    await page.locator('.monaco-diff-editor .view-line').filter({ visible: true }).first().waitFor()
     await byTest(page, 'hunk-bar')
       .getByText(/^hunk \d/)
       .waitFor()
@@ -79,20 +81,26 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
   const reviewed = async (agent: string) =>
     (await events(data, ['proposal.reviewed'])).filter((event) => event.agent === agent).map((event) => event.data)
 
+  /** Moves on by Tab until the focus is where it is wanted. */
+  const tabTo = async (selector: string) => {
+    for (let steps = 0; steps < 80; steps += 1) {
+      if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) ?? false, selector)) return
+      await page.keyboard.press('Tab')
+    }
+    throw new Error(`Tab does not lead to ${selector}`)
+  }
+
   beforeAll(async () => {
-    data = dataDir()
-    host = await startHeadless(data)
-    browser = await launchChromium()
-    page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
-    complaints = collectComplaints(page)
+    desk = await openDesk()
+    page = desk.page
+    data = desk.data
+    complaints = desk.complaints
+    await page.setViewportSize({ width: 1440, height: 900 })
     page.setDefaultTimeout(patience)
-    await page.goto(host.url)
     await openScreen(page, 'Review')
   })
   afterAll(async () => {
-    await browser?.close()
-    await host?.stop()
-    removeDataDirs()
+    await desk?.close()
     for (const dir of trees.splice(0)) rmSync(dir, { recursive: true, force: true })
   })
 
@@ -100,7 +108,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
     await propose('rejects', twoHunks())
     const before = await active('rejects')
     await openDiff('rejects')
-    faults.push(...(await look(page, 'review-loop')))
+    await lookAt('review-loop')
     await pressUntil('Control+Shift+X', async () => (await focused()) === 'reject-reason')
     await page.keyboard.type('not this way')
     await page.keyboard.press('Control+Enter')
@@ -128,12 +136,59 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
     await page.reload()
     await byTest(page, 'comments').getByText('say why').waitFor()
     expect(await byTest(page, 'reject-reason').inputValue()).toBe('half of it is good')
-    faults.push(...(await look(page, 'review-comment')))
+    await lookAt('review-comment')
     await pressUntil('Control+Shift+R', has('receipt'))
     await byTest(page, 'receipt').getByText('↩ Returned').waitFor()
     const [verdict] = await reviewed('returns')
     expect(verdict).toMatchObject({ verdict: 'returned', reason: 'half of it is good' })
     expect(verdict?.comments).toMatchObject([{ path: 'loop.ts', side: 'after', line: 1, text: 'say why' }])
+  })
+
+  it('shows a comment on an added file below its line, all of it', async () => {
+    await propose(
+      'adds',
+      treeWith((read) => ({
+        'added.ts': 'export const one = 1\nexport const two = 2\nexport const three = 3\n',
+        'loop.ts': `import { one } from './added.ts'\n${read('loop.ts')}export const ONE = one\n`,
+      })),
+    )
+    await openDiff('adds')
+    await page.locator('.file-open', { hasText: 'added.ts' }).press('Enter')
+    await page.locator('[aria-label="added.ts, after"]').first().waitFor({ state: 'attached' })
+    await page.keyboard.press('c')
+    const words = `${'a long remark '.repeat(30)}and its end`
+    await page.keyboard.type(words)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    const zone = page.locator('.editor.modified .comment-words')
+    await zone.waitFor()
+    expect(await zone.textContent()).toBe(words)
+    const box = async (of: typeof zone) => (await of.boundingBox()) ?? { y: 0, height: 0 }
+    const line = page.locator('.editor.modified .view-line').filter({ hasText: /two/ })
+    // Below its line, above the next, and as high as its text.
+    await expect
+      .poll(async () => (await box(line)).y - (await box(zone)).y - (await box(zone)).height)
+      .toBeGreaterThan(-1)
+    expect((await box(zone)).y).toBeGreaterThan(
+      (await box(page.locator('.editor.modified .view-line').filter({ visible: true }).first())).y,
+    )
+    expect(await zone.evaluate((each) => each.scrollHeight - each.clientHeight)).toBe(0)
+    await lookAt('review-added-comment')
+  })
+
+  it('folds and widens the panes beside the diff by keys', async () => {
+    const width = async () => (await byTest(page, 'review-diff').boundingBox())?.width ?? 0
+    const before = await width()
+    await page.keyboard.press(']')
+    await page.keyboard.press('[')
+    expect(await byTest(page, 'measured').count()).toBe(0)
+    expect(await width()).toBeGreaterThan(before + 400)
+    await page.keyboard.press(']')
+    await page.keyboard.press('[')
+    await tabTo('hr[aria-label="Width of the evidence"]')
+    await page.keyboard.press('ArrowRight')
+    await expect.poll(width).toBe(before + 16)
+    await page.keyboard.press('ArrowLeft')
   })
 
   it('defers, and the queue says until when', async () => {
@@ -143,7 +198,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
     await openScreen(page, 'Review')
     const row = byTest(page, 'review-queue-item').filter({ hasText: 'for defers' })
     await row.getByText(/deferred, back in/).waitFor()
-    faults.push(...(await look(page, 'review-deferred')))
+    await lookAt('review-deferred')
     expect(await reviewed('defers')).toMatchObject([{ verdict: 'deferred' }])
   })
 
@@ -174,7 +229,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
     await page.keyboard.type('// of the operator, with j k a x ')
     await byTest(page, 'derive').getByText('Save edit: 1 file').waitFor()
     await page.keyboard.press('Control+Enter')
-    faults.push(...(await look(page, 'review-edit')))
+    await lookAt('review-edit')
     await pressUntil('Control+s', async () => /P-2$/.test(page.url()))
     await byTest(page, 'predecessor').getByText('An edit of').waitFor()
     const { lines } = await exodesk(data, ['proposals', 'P-2', '--agent', 'edits'])
@@ -222,7 +277,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
     await byTest(page, 'no-verdict').waitFor()
     for (const chord of ['Control+Enter', 'Control+Shift+X']) await page.keyboard.press(chord)
     expect((await reviewed('moves')).map((verdict) => verdict.proposal)).toEqual(['P-1'])
-    faults.push(...(await look(page, 'review-stale')))
+    await lookAt('review-stale')
   })
 
   it('approves once everything is viewed, decided and reasoned, by one chord that is held where the risk is high', async () => {
@@ -231,12 +286,16 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
     await openDiff('approves')
     expect(await byTest(page, 'approve').isDisabled()).toBe(true)
     for (const key of ['j', 'a', 'j', 'a', 'v']) await page.keyboard.press(key)
-    await byTest(page, 'reject-reason').fill('read, both of them')
-    await byTest(page, 'reject-reason').blur()
-    for (const check of await page.locator('.override textarea').all()) await check.fill('nothing recorded reaches it')
+    for (const check of await page.locator('.override textarea').all()) {
+      await tabTo(`[data-testid="${await check.getAttribute('data-testid')}"]`)
+      await page.keyboard.type('nothing recorded reaches it')
+    }
+    await tabTo('[data-testid="reject-reason"]')
+    await page.keyboard.type('read, both of them')
+    // In a field the chord does nothing.
+    await tabTo('[data-testid="defer"]')
     await byTest(page, 'approve').and(page.locator(':enabled')).waitFor()
-    faults.push(...(await look(page, 'review-approve')))
-    await page.locator('h1').first().click()
+    await lookAt('review-approve')
     await page.keyboard.down('Control')
     await page.keyboard.down('Enter')
     await byTest(page, 'receipt').getByText('Approved').waitFor()
@@ -268,7 +327,7 @@ describe.skipIf(boxMissing ?? chromiumMissing())('a verdict by the keyboard', { 
       await byTest(page, 'review-note').getByText('Read all of its parts first').waitFor()
       expect(await byTest(page, 'approve').isDisabled()).toBe(true)
     }
-    faults.push(...(await look(page, 'review-huge')))
+    await lookAt('review-huge')
     const shown = new Set<string>()
     for (let part = 0; part < parts; part += 1) {
       await byTest(page, 'next-part').press('Enter')
