@@ -34,7 +34,7 @@ export function placeWord(of: PlaceOf, name: string): string {
 }
 
 /** Costs of which one is at most twice another; the largest is the last. */
-export const costSteps = 50
+const costSteps = 50
 export const costStep = (nanoUsd: number): number => Math.min(costSteps, Math.floor(Math.log2(Math.max(1, nanoUsd))))
 
 export interface Placed {
