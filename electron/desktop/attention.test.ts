@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Event, EventData, EventKind } from '../../kernel/wire/events.ts'
-import { defaultPreferences, followAttention, type NotePreferences } from './attention.ts'
+import { preferencesSchema } from '../../kernel/wire/operator-settings.ts'
+import { attend, type NotePreferences } from './attention.ts'
 import { noteOf } from './notes.ts'
 
 const hash = 'a'.repeat(64)
+const usual = preferencesSchema.parse({})
 
 function event<K extends EventKind>(kind: K, data: EventData<K>, header: Partial<Event<K>> = {}): Event {
   const base = { seq: 1, at: 0, agent: 'scout', task: 'T-1', run: 'task', generation: null, turn: null, step: null }
@@ -24,35 +26,18 @@ const finished = (outcome: 'completed' | 'failed' | 'stopped') =>
   event('task.finished', { outcome, reason: 'the end', progress: null })
 
 /** Feeds events and minutes in order; says what was shown and withdrawn. */
-async function told(
+function told(
   steps: readonly (Event | { minutes: number } | { watched: boolean })[],
   preferences: Partial<NotePreferences> = {},
   clock = '2026-11-30T10:00:00',
-): Promise<string[]> {
+): string[] {
   const said: string[] = []
   let ms = new Date(clock).getTime()
   let watched = false
   let timers: { at: number; act: () => void }[] = []
-  async function* events() {
-    for (const step of steps) {
-      if ('watched' in step) watched = step.watched
-      else if ('minutes' in step) {
-        const until = ms + step.minutes * 60_000
-        for (;;) {
-          const [next] = timers.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)
-          if (next === undefined) break
-          timers = timers.filter((timer) => timer !== next)
-          ms = next.at
-          next.act()
-        }
-        ms = until
-      } else yield [step]
-    }
-  }
-  await followAttention({
-    events: events(),
+  const attention = attend({
     attention: { show: ({ title }) => said.push(title), withdraw: (id) => said.push(`(${id})`) },
-    preferences: () => ({ ...defaultPreferences, ...preferences }),
+    preferences: () => ({ ...usual, ...preferences }),
     isWatched: () => watched,
     now: () => new Date(ms),
     after(delay, act) {
@@ -63,6 +48,21 @@ async function told(
       }
     },
   })
+  for (const step of steps) {
+    if ('watched' in step) watched = step.watched
+    else if ('minutes' in step) {
+      const until = ms + step.minutes * 60_000
+      for (;;) {
+        const [next] = timers.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)
+        if (next === undefined) break
+        timers = timers.filter((timer) => timer !== next)
+        ms = next.at
+        next.act()
+      }
+      ms = until
+    } else attention.take(step)
+  }
+  attention.close()
   expect(timers).toEqual([])
   return said
 }
@@ -70,38 +70,36 @@ async function told(
 const ready = 'P-1 of scout is ready for your verdict'
 
 describe('what the operating system says', () => {
-  it('is that a decision waits, once, and once more after half an hour', async () => {
-    expect(await told([readied, { minutes: 29 }])).toEqual([ready])
-    expect(await told([readied, { minutes: 300 }])).toEqual([ready, ready])
+  it('is that a decision waits, once, and once more after half an hour', () => {
+    expect(told([readied, { minutes: 29 }])).toEqual([ready])
+    expect(told([readied, { minutes: 300 }])).toEqual([ready, ready])
   })
 
-  it('is taken back with the verdict, and never said of what a rule decides at once', async () => {
-    expect(await told([readied, { minutes: 1 }, reviewed('operator'), { minutes: 60 }])).toEqual([
+  it('is taken back with the verdict, and never said of what a rule decides at once', () => {
+    expect(told([readied, { minutes: 1 }, reviewed('operator'), { minutes: 60 }])).toEqual([
       ready,
       '(decision scout P-1)',
     ])
-    expect(await told([readied, reviewed('rule'), { minutes: 60 }])).toEqual(['(decision scout P-1)'])
+    expect(told([readied, reviewed('rule'), { minutes: 60 }])).toEqual(['(decision scout P-1)'])
   })
 
-  it('is nothing while somebody looks, and the reminder once nobody does', async () => {
-    expect(await told([{ watched: true }, readied, { minutes: 5 }, finished('failed')])).toEqual([])
-    expect(await told([{ watched: true }, readied, { minutes: 5 }, { watched: false }, { minutes: 60 }])).toEqual([
-      ready,
-    ])
+  it('is nothing while somebody looks, and the reminder once nobody does', () => {
+    expect(told([{ watched: true }, readied, { minutes: 5 }, finished('failed')])).toEqual([])
+    expect(told([{ watched: true }, readied, { minutes: 5 }, { watched: false }, { minutes: 60 }])).toEqual([ready])
   })
 
-  it('is nothing in quiet hours, also over midnight', async () => {
-    const quiet = { quiet: { from: 22 * 60, to: 7 * 60 } }
+  it('is nothing in quiet hours, also over midnight', () => {
+    const quiet = { quiet: { from: '22:00', to: '07:00' } }
     const failed = 'T-1 has failed'
-    expect(await told([finished('failed')], quiet, '2026-11-30T23:30:00')).toEqual([])
-    expect(await told([finished('failed')], quiet, '2026-11-30T06:59:00')).toEqual([])
-    expect(await told([finished('failed')], quiet, '2026-11-30T07:00:00')).toEqual([failed])
-    expect(await told([finished('failed')], { trouble: false })).toEqual([])
+    expect(told([finished('failed')], quiet, '2026-11-30T23:30:00')).toEqual([])
+    expect(told([finished('failed')], quiet, '2026-11-30T06:59:00')).toEqual([])
+    expect(told([finished('failed')], quiet, '2026-11-30T07:00:00')).toEqual([failed])
+    expect(told([finished('failed')], { notify: { ...usual.notify, failed: false } })).toEqual([])
   })
 
-  it('is not that a task is finished, unless wanted', async () => {
-    expect(await told([finished('completed')])).toEqual([])
-    expect(await told([finished('completed')], { finished: true })).toEqual(['T-1 is finished'])
+  it('is not that a task is finished, unless wanted', () => {
+    expect(told([finished('completed')])).toEqual([])
+    expect(told([finished('completed')], { notify: { ...usual.notify, finished: true } })).toEqual(['T-1 is finished'])
   })
 })
 

@@ -1,24 +1,16 @@
 import type { Event } from '../../kernel/wire/events.ts'
+import type { Preferences } from '../../kernel/wire/operator-settings.ts'
 import { type Note, noteOf, settledBy } from './notes.ts'
 
-/** What the operator wants to be told outside of the window. */
-export interface NotePreferences {
-  decisions: boolean
-  trouble: boolean
-  finished: boolean
-  /** Minutes after midnight, local time; null: at any hour. The badge stays. May go over midnight. */
-  quiet: { from: number; to: number } | null
-}
-
-export const defaultPreferences: NotePreferences = { decisions: true, trouble: true, finished: false, quiet: null }
+/** What the operator wants to be told outside of the window, and when. The badge is always kept. */
+export type NotePreferences = Pick<Preferences, 'notify' | 'sound' | 'quiet'>
 
 export interface Attention {
-  show(note: Note): void
+  show(note: Note, options: { silent: boolean }): void
   withdraw(id: string): void
 }
 
 export interface AttentionOptions {
-  events: AsyncIterable<readonly Event[]>
   attention: Attention
   preferences(): NotePreferences
   /** Somebody looks at the desk: it says all of this itself. */
@@ -32,49 +24,53 @@ export interface AttentionOptions {
 const settleMs = 2_000
 const remindMs = 30 * 60_000
 
-/** Turns events into notes until they end: each decision once, and once more after half an hour; none while somebody looks. */
-export async function followAttention(options: AttentionOptions): Promise<void> {
-  const { attention, preferences, isWatched, now, after } = options
+/** Turns events into notes: each decision once, and once more after half an hour; none while somebody looks. */
+export function attend({ attention, preferences, isWatched, now, after }: AttentionOptions): {
+  take(event: Event): void
+  tell(note: Note): void
+  close(): void
+} {
   const waiting = new Map<string, () => void>()
-  const settle = (id: string): void => {
+  const forget = (id: string): void => {
     waiting.get(id)?.()
     waiting.delete(id)
-    attention.withdraw(id)
   }
-  const show = (note: Note): void => {
-    if (!isWatched() && isWanted(note.kind, preferences(), now())) attention.show(note)
+  const tell = (note: Note): void => {
+    const { notify, sound, quiet } = preferences()
+    if (isWatched() || !notify[note.kind] || isQuiet(quiet, now())) return
+    attention.show(note, { silent: !sound || note.kind === 'finished' })
   }
   const ask = (note: Note, ms: number): void => {
     const undo = after(ms, () => {
-      show(note)
-      if (ms !== remindMs) ask(note, remindMs)
+      tell(note)
+      if (ms === settleMs) ask(note, remindMs)
     })
     waiting.set(note.id, undo)
   }
-  try {
-    for await (const batch of options.events)
-      for (const event of batch) {
-        const settled = settledBy(event)
-        if (settled !== null) settle(settled)
-        const note = noteOf(event)
-        if (note === null) continue
-        waiting.get(note.id)?.()
-        if (note.kind === 'decision') ask(note, settleMs)
-        else show(note)
+  return {
+    take(event) {
+      const settled = settledBy(event)
+      if (settled !== null) {
+        forget(settled)
+        attention.withdraw(settled)
       }
-  } finally {
-    for (const undo of waiting.values()) undo()
+      const note = noteOf(event)
+      if (note === null) return
+      forget(note.id)
+      if (note.kind === 'decision' || note.kind === 'regressed') ask(note, settleMs)
+      else tell(note)
+    },
+    tell,
+    close() {
+      for (const undo of waiting.values()) undo()
+      waiting.clear()
+    },
   }
-}
-
-function isWanted(kind: Note['kind'], preferences: NotePreferences, now: Date): boolean {
-  const wanted = { decision: preferences.decisions, trouble: preferences.trouble, finished: preferences.finished }
-  return wanted[kind] && !isQuiet(preferences.quiet, now)
 }
 
 function isQuiet(quiet: NotePreferences['quiet'], now: Date): boolean {
   if (quiet === null) return false
-  const minute = now.getHours() * 60 + now.getMinutes()
   const { from, to } = quiet
-  return from <= to ? minute >= from && minute < to : minute >= from || minute < to
+  const time = [now.getHours(), now.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':')
+  return from <= to ? time >= from && time < to : time >= from || time < to
 }

@@ -2,8 +2,10 @@ import { createRouterClient } from '@orpc/server'
 import { app, BrowserWindow, Menu, powerSaveBlocker } from 'electron'
 import type { Kernel } from '../../kernel/kernel.ts'
 import type { EventKind } from '../../kernel/wire/events.ts'
-import { type Attention, defaultPreferences, followAttention } from './attention.ts'
+import { stallMs } from '../../kernel/wire/operator.ts'
+import { attend, type NotePreferences } from './attention.ts'
 import { contextTemplate, menuTemplate } from './menu.ts'
+import { stallNote } from './notes.ts'
 import { systemNotifications } from './notifications.ts'
 import { openTray } from './tray.ts'
 
@@ -18,6 +20,7 @@ export interface Desktop {
   close(): void
 }
 
+const lookEveryMs = 30_000
 /** After these the figures on badge, tray and task bar may be others. */
 const moves: ReadonlySet<EventKind> = new Set([
   'task.created',
@@ -50,14 +53,13 @@ export async function openDesktop({ kernel, showDesk }: DesktopOptions): Promise
     for (const type of ['keyDown', 'keyUp'] as const)
       window?.webContents.sendInputEvent({ type, keyCode: key, modifiers })
   }
-  Menu.setApplicationMenu(
-    Menu.buildFromTemplate(
-      menuTemplate(process.platform, { goTo: showDesk, press, pauseAll, openGuide: () => showDesk('#/home') }),
-    ),
-  )
+  Menu.setApplicationMenu(Menu.buildFromTemplate(menuTemplate(process.platform, { goTo: showDesk, press, pauseAll })))
   const tray = openTray({ show: () => showDesk(), goTo: showDesk, pauseAll, quit: () => app.quit() })
 
   let running = 0
+  let preferences: NotePreferences = (await operator.settings.preferences()).preferences
+  /** Task → the event since which nothing has come, once told. */
+  const stalled = new Map<string, number>()
   let blocker: number | null = null
   const keepAwake = (): void => {
     if (running > 0) blocker ??= powerSaveBlocker.start('prevent-app-suspension')
@@ -72,7 +74,14 @@ export async function openDesktop({ kernel, showDesk }: DesktopOptions): Promise
     app.setBadgeCount(status.decisions)
     tray?.update({ running, decisions: status.decisions })
     keepAwake()
+    preferences = (await operator.settings.preferences()).preferences
     const tasks = (await operator.tasks.list()).filter(({ finishedAt }) => finishedAt === null)
+    for (const { task, state, lastEventAt } of tasks) {
+      const sinceMs = Date.now() - lastEventAt
+      if (state !== 'running' || sinceMs < stallMs || stalled.get(task) === lastEventAt) continue
+      stalled.set(task, lastEventAt)
+      attention.tell(stallNote(task, Math.floor(sinceMs / 60_000)))
+    }
     const [task] = tasks
     for (const window of BrowserWindow.getAllWindows())
       window.setProgressBar(...progressBar(tasks.length === 1 ? task : undefined))
@@ -80,32 +89,34 @@ export async function openDesktop({ kernel, showDesk }: DesktopOptions): Promise
   const soon = throttled(look)
 
   const ended = new AbortController()
-  const notes: Attention = systemNotifications(showDesk)
-  async function* events() {
-    const after = kernel.history.head()?.seq ?? 0
-    for await (const batch of kernel.history.follow({ agent: null }, { after, signal: ended.signal })) {
-      if (batch.some(({ kind }) => moves.has(kind))) soon()
-      yield batch
-    }
-  }
-  void followAttention({
-    events: events(),
-    attention: notes,
-    preferences: () => defaultPreferences,
+  const attention = attend({
+    attention: systemNotifications(showDesk),
+    preferences: () => preferences,
     isWatched: () => BrowserWindow.getAllWindows().some((window) => window.isFocused()),
     now: () => new Date(),
     after(ms, act) {
       const timer = setTimeout(act, ms)
       return () => clearTimeout(timer)
     },
-  }).catch((error: unknown) => {
+  })
+  const follow = async (): Promise<void> => {
+    const after = kernel.history.head()?.seq ?? 0
+    for await (const batch of kernel.history.follow({ agent: null }, { after, signal: ended.signal })) {
+      if (batch.some(({ kind }) => moves.has(kind))) soon()
+      for (const event of batch) attention.take(event)
+    }
+  }
+  void follow().catch((error: unknown) => {
     if (!ended.signal.aborted) warn(error)
   })
+  const timer = setInterval(() => void look().catch(warn), lookEveryMs)
   await look()
   return {
     running: () => running,
     close() {
       ended.abort()
+      clearInterval(timer)
+      attention.close()
       tray?.close()
       if (blocker !== null) powerSaveBlocker.stop(blocker)
       blocker = null

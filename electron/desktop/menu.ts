@@ -6,7 +6,6 @@ export interface MenuActions {
   /** Presses keys in the desk, as a person would. */
   press(key: string): void
   pauseAll(): void
-  openGuide(): void
 }
 
 const screens = [
@@ -14,8 +13,9 @@ const screens = [
   ['Live', '#/live'],
   ['Review', '#/review'],
   ['History', '#/history'],
-  ['Revisions', '#/revisions'],
+  ['Cost', '#/cost'],
   ['Tools', '#/tools'],
+  ['Revisions', '#/revisions'],
 ] as const
 
 /** The menu of the app: what each system's users look for there, and the ways through the desk. It decides nothing. */
@@ -54,6 +54,7 @@ export function menuTemplate(platform: NodeJS.Platform, actions: MenuActions): M
           ...shown(`CmdOrCtrl+${index + 1}`),
           click: () => actions.goTo(href),
         })),
+        { label: 'Settings', ...shown('CmdOrCtrl+9'), click: () => actions.goTo('#/settings') },
         separator,
         { label: 'Command palette …', ...shown('CmdOrCtrl+K'), click: () => actions.press('K') },
       ],
@@ -72,7 +73,7 @@ export function menuTemplate(platform: NodeJS.Platform, actions: MenuActions): M
       ],
     },
     { role: 'windowMenu' },
-    { role: 'help', submenu: [{ label: 'User guide', click: () => actions.openGuide() }] },
+    { role: 'help', submenu: [{ label: 'Keyboard shortcuts', click: () => actions.goTo('#/settings/shortcuts') }] },
   ]
 }
 

@@ -1,9 +1,10 @@
 import type { Event } from '../../kernel/wire/events.ts'
+import type { Preferences } from '../../kernel/wire/operator-settings.ts'
 
 /** What the operating system says of an event, in place of an earlier one of the same id. Words of an agent are never in it. */
 export interface Note {
   id: string
-  kind: 'decision' | 'trouble' | 'finished'
+  kind: keyof Preferences['notify']
   title: string
   body: string
   /** Where a click leads, as the desk's own hash. There is no verdict in a note. */
@@ -46,7 +47,7 @@ export function noteOf(event: Event): Note | null {
   if (event.kind === 'revision.regressed')
     return {
       id: `regression ${agent} ${event.data.activation}`,
-      kind: 'decision',
+      kind: 'regressed',
       title: `r${event.data.activation} of ${agent} does worse than the revision before`,
       body:
         event.data.leadsTo === 'rollback'
@@ -55,7 +56,7 @@ export function noteOf(event: Event): Note | null {
       href: `#/revisions/${part(agent)}`,
     }
   if (task === null) return null
-  const trouble = { id: `task ${task}`, kind: 'trouble' as const, href: `#/live/${task}` }
+  const trouble = { id: `task ${task}`, kind: 'failed' as const, href: `#/live/${task}` }
   switch (event.kind) {
     case 'task.asked':
       return { ...trouble, kind: 'decision', title: `${task} asks you something`, body: 'It waits for your answer.' }
@@ -78,6 +79,17 @@ export function noteOf(event: Event): Note | null {
     }
     default:
       return null
+  }
+}
+
+/** Of a task that should be running, and from which nothing has come for a while. */
+export function stallNote(task: string, minutes: number): Note {
+  return {
+    id: `task ${task}`,
+    kind: 'failed',
+    title: `${task} may be stalled`,
+    body: `Nothing has come from it for ${minutes} minutes.`,
+    href: `#/live/${task}`,
   }
 }
 

@@ -9,14 +9,14 @@ export function systemNotifications(openAt: (href: string) => void): Attention {
     shown.delete(id)
   }
   return {
-    show({ id, kind, title, body, href }) {
+    show({ id, kind, title, body, href }, { silent }) {
       if (!Notification.isSupported()) return
       withdraw(id)
       const notification = new Notification({
         title,
         body,
-        silent: kind === 'finished',
-        timeoutType: kind === 'decision' ? 'never' : 'default',
+        silent,
+        timeoutType: kind === 'decision' || kind === 'regressed' ? 'never' : 'default',
       })
       notification.on('click', () => openAt(href))
       notification.on('close', () => {

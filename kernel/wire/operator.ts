@@ -111,6 +111,9 @@ export const taskSummarySchema = z.object({
 })
 export type TaskSummary = z.infer<typeof taskSummarySchema>
 
+/** No event of a task that should be running for this long, ms: said, not guessed about. */
+export const stallMs = 120_000
+
 export const stepPointSchema = tokenUsageSchema.extend({
   turn: count,
   step: count,

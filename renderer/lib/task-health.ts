@@ -1,8 +1,5 @@
-import type { TaskSummary } from '../../kernel/wire/operator.ts'
+import { stallMs, type TaskSummary } from '../../kernel/wire/operator.ts'
 import { duration, money, whole } from './format.ts'
-
-/** No event for this long, while the task should be running: said, not guessed about. */
-const stallMs = 120_000
 
 /** Since when nothing has come of a task that runs, epoch ms, and in what; null: it is not stalled. */
 export function stallOf(
