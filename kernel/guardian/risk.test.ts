@@ -38,7 +38,12 @@ describe('the risk of a change', () => {
     ['the environment', { 'a.ts': 'process.env.KEY\n' }, 'HIGH', 'its own process: process.env'],
     ['spending', { 'loop.ts': loop.replace('5', '50') }, 'HIGH', 'may use more: max (limit) goes from 5 to 50, line 2'],
     ['spending in data', { 'control.json': '{ "effort": "high" }' }, 'HIGH', 'may use more: effort'],
-    ['the guardian', { 'a.ts': "await kernel.call('policy.withdraw', {})\n" }, 'HIGH', 'asks the guardian: policy.withdraw'],
+    [
+      'the guardian',
+      { 'a.ts': "await kernel.call('policy.withdraw', {})\n" },
+      'HIGH',
+      'asks the guardian: policy.withdraw',
+    ],
     [
       'what its charter keeps',
       { 'wire.ts': 'export const line = 2\n' },

@@ -12,7 +12,7 @@ export interface ArmingInput {
   files: readonly { isViewed: boolean; isLarge: boolean; isHuge: boolean }[]
   /** Hunks of high risk that are not decided yet. */
   riskyHunksLeft: number
-  /** Hunks that are marked rejected: then the whole is not what the operator wants. */
+  /** Hunks that are left out: then the whole is not what the operator wants. */
   rejectedHunks: number
   /** The operator has changed the proposed text. */
   isEdited: boolean
@@ -47,7 +47,7 @@ export function arm(input: ArmingInput): Arming {
   if (barred !== null) return missing(barred)
   const isHigh = input.risk === 'HIGH'
   if (input.isEdited) return missing('save your edit, or drop it')
-  if (input.rejectedHunks > 0) return missing(`${many(input.rejectedHunks, 'hunk')} marked rejected: approve a part`)
+  if (input.rejectedHunks > 0) return missing(`${many(input.rejectedHunks, 'hunk')} left out: approve a part`)
   const left = input.files.filter(({ isViewed, isLarge }) => !isViewed && (input.risk !== 'LOW' || isLarge)).length
   if (left > 0) return missing(`view ${left} more ${left === 1 ? 'file' : 'files'} first`)
   if (isHigh && input.riskyHunksLeft > 0)
@@ -69,7 +69,7 @@ export function bar(
   if (input.isSending) return 'sending'
   if (input.state !== 'ready') return `the proposal is ${input.state}`
   if (input.blocked !== null) return input.blocked
-  if (input.risk === 'KERNEL') return 'it touches the kernel: nobody can approve it here'
+  if (input.risk === 'KERNEL') return 'it changes what no proposal may: take the rest as a part, or reject it'
   if (input.isStale) return 'the active revision changed: reload the view'
   if (!input.hasView) return 'waiting for the kernel to issue this view'
   return null

@@ -383,7 +383,11 @@ const lines: Record<EventKind, (data: Data) => Line> = {
     group: 'host',
   }),
   'trial.planned': (d) => ({ word: 'trial planned', text: str(d.trial), group: 'task' }),
-  'trial.observed': (d) => ({ word: 'trial observed', text: `${str(d.trial)} ${d.arm === 'before' ? 'active' : 'candidate'}`, group: 'task' }),
+  'trial.observed': (d) => ({
+    word: 'trial observed',
+    text: `${str(d.trial)} ${d.arm === 'before' ? 'active' : 'candidate'}`,
+    group: 'task',
+  }),
   'trial.closed': (d) => ({ word: 'trial closed', text: str(d.trial), group: 'task' }),
 }
 

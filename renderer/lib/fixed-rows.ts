@@ -47,7 +47,7 @@ export function scrollFor(
 /** Equally high rows in a scroller of its own. */
 export function useFixedRows(count: number, rowHeight: number) {
   // As state: it may be mounted long after the hook was first called.
-  const [element, scroller] = useState<HTMLDivElement | null>(null)
+  const [element, scroller] = useState<HTMLElement | null>(null)
   const [place, setPlace] = useState({ scrollTop: 0, viewport: 600 })
   const look = useCallback(() => {
     if (element === null) return
