@@ -18,6 +18,7 @@ import type { createBudgetDesk } from './budgets.ts'
 import type { createCostDesk } from './cost.ts'
 import type { createCredentials } from './credentials.ts'
 import { createDecisionTime } from './decision-time.ts'
+import { digestSince } from './digest.ts'
 import { createEventDesk } from './events.ts'
 import type { createHistoryDesk } from './history.ts'
 import type { createNoticeDesk } from './notices.ts'
@@ -128,6 +129,7 @@ export function createRouter(parts: OperatorParts) {
       set: os.prices.set.handler(async ({ input }) => ({ seq: await prices.set(input) })),
     },
     notices: { putAway: os.notices.putAway.handler(({ input }) => parts.notices.putAway(input)) },
+    digest: { since: os.digest.since.handler(({ input }) => digestSince({ history, tasks }, input.since)) },
     cost: {
       report: os.cost.report.handler(({ input }) => parts.cost.report(input.scope)),
       difference: os.cost.difference.handler(({ input }) => parts.cost.difference(input.seq)),

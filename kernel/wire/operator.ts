@@ -16,6 +16,7 @@ import { budgetsContract } from './operator-budgets.ts'
 import { costContract } from './operator-cost.ts'
 import { credentialsContract } from './operator-credentials.ts'
 import { decisionTimeContract } from './operator-decision-time.ts'
+import { digestContract } from './operator-digest.ts'
 import { effectsContract, keepContract } from './operator-effects.ts'
 import { eventSchema, eventsExtras } from './operator-events.ts'
 import { exportsContract } from './operator-exports.ts'
@@ -344,6 +345,7 @@ export const operatorContract = {
   budgets: budgetsContract,
   prices: pricesContract,
   cost: costContract,
+  digest: digestContract,
   snapshots: snapshotsContract,
   notices: noticesContract,
   agents: {

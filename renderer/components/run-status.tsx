@@ -3,11 +3,10 @@ import { useNow } from '../lib/clock.ts'
 import { absoluteTime, ago } from '../lib/format.ts'
 import { inertPieces } from '../lib/inert.ts'
 import { stallOf } from '../lib/task-health.ts'
-import { InertText } from './inert-text.tsx'
 import { TaskStatus } from './status.tsx'
 
 /** The state of a task; of one that runs and from which nothing comes, that and for how long. */
-export function RunStatus({ task, isShort = false }: { task: TaskSummary; isShort?: boolean }) {
+export function RunStatus({ task }: { task: TaskSummary }) {
   const now = useNow()
   const stall = stallOf(task, now)
   if (stall === null) return <TaskStatus task={task} />
@@ -20,12 +19,6 @@ export function RunStatus({ task, isShort = false }: { task: TaskSummary; isShor
       title={`No event since ${absoluteTime(stall.since)}${place}. A long command or answer looks the same.`}
     >
       <span aria-hidden="true">◐</span> stalled {ago(stall.since, now).replace(' ago', '')}
-      {stall.what !== null && !isShort && (
-        <>
-          {' in '}
-          <InertText text={stall.what} />
-        </>
-      )}
     </span>
   )
 }

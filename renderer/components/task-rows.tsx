@@ -1,20 +1,29 @@
 import type { TaskSummary } from '../../kernel/wire/operator.ts'
+import { useNow } from '../lib/clock.ts'
 import { duration, money, share } from '../lib/format.ts'
 import { hrefOf } from '../lib/route.ts'
+import { stallOf } from '../lib/task-health.ts'
 import { BudgetBar, ProgressBar } from './bars.tsx'
+import { InertText } from './inert-text.tsx'
 import { RunStatus } from './run-status.tsx'
 import { Simulated, TaskStatus } from './status.tsx'
 import { TimeAgo } from './time.tsx'
 import './task-rows.css'
 
 export function RunningRow({ task, isSelected }: { task: TaskSummary; isSelected: boolean }) {
+  const stalledIn = stallOf(task, useNow())?.what ?? null
   return (
     <a className="task-row" href={hrefOf({ screen: 'live', task: task.task })} data-selected={isSelected || undefined}>
       <span>
-        <RunStatus task={task} isShort />
+        <RunStatus task={task} />
       </span>
       <strong>{task.title}</strong>
       <span className="muted">
+        {stalledIn !== null && (
+          <>
+            in <InertText text={stalledIn} /> ·{' '}
+          </>
+        )}
         {task.task} · r{task.activation} · step {task.totals.steps} · {task.agent}
       </span>
       <ProgressBar progress={task.progress} />

@@ -154,6 +154,13 @@ export function fakeHost(world: FakeWorld) {
             ],
       ),
     },
+    digest: {
+      since: os.digest.since.handler(({ input }) => ({
+        ...{ since: input.since, activated: 2, rolledBack: 1, rejected: 1, expired: 1 },
+        finished: { completed: 2, failed: 1, stopped: 0, budget: 0, claimed: 0 },
+        ...{ costNanoUsd: 1_210_000_000, modelCalls: 212, isSimulated: true },
+      })),
+    },
     cost: fakeCost(world, world.costFails),
     tasks: {
       raiseBudget: os.tasks.raiseBudget.handler(({ input }) =>

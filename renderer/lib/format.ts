@@ -89,6 +89,14 @@ export function absoluteTime(at: number): string {
   return absolute.format(at)
 }
 
+const clockTime = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+const dayAndClock = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
+/** The time of the day, with its date where it is more than half a day ago. */
+export function sinceClock(at: number, now: number): string {
+  return (now - at < 43_200_000 ? clockTime : dayAndClock).format(at)
+}
+
 export function bytes(count: number): string {
   if (count < 1024) return `${count} B`
   if (count < 1_048_576) return `${(count / 1024).toFixed(1)} KiB`

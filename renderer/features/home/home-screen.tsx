@@ -1,10 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { HostStatus, ProposalSummary, TaskSummary } from '../../../kernel/wire/operator.ts'
 import { Loaded } from '../../components/states.tsx'
-import { useAgents, useDesk, usePacks, useProposals, useRevisions, useStatus, useTasks } from '../../lib/desk.tsx'
-import { dayMs, digestOf } from '../../lib/digest.ts'
-import { money } from '../../lib/format.ts'
+import { useAgents, usePacks, useProposals, useStatus, useTasks } from '../../lib/desk.tsx'
 import { useKeys } from '../../lib/keys.ts'
 import { useListKeys } from '../../lib/list-keys.ts'
 import { go, hrefOf } from '../../lib/route.ts'
@@ -14,6 +11,7 @@ import { FinishedRow, RunningRow } from '../../components/task-rows.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { NeedsYou, needsOf } from './needs-you.tsx'
 import { NewTask } from './new-task.tsx'
+import { Since } from './since.tsx'
 import { StartDemo } from './start-demo.tsx'
 
 const live = new Set<TaskSummary['state']>(['starting', 'running', 'pausing', 'paused', 'stopping'])
@@ -87,13 +85,13 @@ function Desk(props: { tasks: TaskSummary[]; proposals: ProposalSummary[]; statu
           ))}
         </section>
       )}
+      {!isNew && <Since tasks={tasks} proposals={proposals} />}
       {!isNew && (
         <section className="panel" aria-label="Finished">
           <header>
             <h2>Finished</h2>
             <span className="muted">{finished.length}</span>
           </header>
-          <Since tasks={tasks} proposals={proposals} />
           {finished.map((task, index) => (
             <FinishedRow key={task.task} task={task} isSelected={selected === needs.length + running.length + index} />
           ))}
@@ -102,54 +100,6 @@ function Desk(props: { tasks: TaskSummary[]; proposals: ProposalSummary[]; statu
       )}
       {!isNew && start}
       {isAsking && <NewTask status={status} onClose={() => setAsking(false)} onStarted={watch} />}
-    </>
-  )
-}
-
-/** The last day in one line. Activations and ways back are events: what was undone since has still happened. */
-function Since(props: { tasks: TaskSummary[]; proposals: ProposalSummary[] }) {
-  const { tasks, proposals } = props
-  const changes = useRevisionChanges()
-  const since = Date.now() - dayMs
-  const decided = proposals.filter((each) => (each.decidedAt ?? 0) > since)
-  const count = (state: ProposalSummary['state']) => decided.filter((each) => each.state === state).length
-  const { activated, rolledBack } = digestOf(changes.data?.events ?? [], since)
-  const recent = tasks.filter((task) => task.lastEventAt > since)
-  const cost = recent.every((task) => task.totals.costNanoUsd !== null)
-    ? recent.reduce((total, task) => total + (task.totals.costNanoUsd ?? 0), 0)
-    : null
-  const isSimulated = recent.some((task) => task.model.simulated)
-  const agents = new Set(tasks.map((task) => task.agent))
-  const [agent] = agents
-  return (
-    <p className="home-since muted">
-      Last 24 h: {agent && agents.size === 1 && <Activations agent={agent} since={since} />}
-      {changes.data ? activated : '—'} activated · {count('rejected')} rejected · {count('failed-checks')} failed checks
-      · {changes.data ? rolledBack : '—'} rolled back · {money(cost)}
-      {isSimulated && ' (simulated)'}
-    </p>
-  )
-}
-
-function useRevisionChanges() {
-  const desk = useDesk()
-  return useQuery({
-    queryKey: ['revisions', 'changes'],
-    queryFn: () =>
-      desk.events.read({ order: 'desc', limit: 1000, kinds: ['revision.activated', 'revision.rolled-back'] }),
-  })
-}
-
-function Activations({ agent, since }: { agent: string; since: number }) {
-  const rows = useRevisions(agent).data ?? []
-  const recent = rows.filter((row) => row.at > since).map((row) => row.activation)
-  if (recent.length < 2) return null
-  return (
-    <>
-      <a href={hrefOf({ screen: 'revisions', agent })}>
-        r{Math.min(...recent)} → r{Math.max(...recent)}
-      </a>
-      {' · '}
     </>
   )
 }

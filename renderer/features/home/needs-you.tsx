@@ -84,8 +84,8 @@ function RegressedNeed({ need, isSelected }: { need: Extract<Need, { kind: 'regr
 function ProposalNeed({ need, isSelected }: { need: Extract<Need, { kind: 'proposal' }>; isSelected: boolean }) {
   const { proposal, href } = need
   return (
-    <>
-      <div className="home-row home-need" data-selected={isSelected || undefined}>
+    <div className="home-need-block" data-selected={isSelected || undefined}>
+      <div className="home-row home-need">
         <Risk tier={proposal.risk} />
         <strong>{proposal.proposal}</strong>
         <span className="home-claim">
@@ -111,7 +111,7 @@ function ProposalNeed({ need, isSelected }: { need: Extract<Need, { kind: 'propo
         </a>
       </div>
       <Peek proposal={proposal} />
-    </>
+    </div>
   )
 }
 

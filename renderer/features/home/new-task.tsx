@@ -4,7 +4,10 @@ import type { HostStatus, PackRow, RunRequest } from '../../../kernel/wire/opera
 import { Dialog } from '../../components/dialog.tsx'
 import { InertText } from '../../components/inert-text.tsx'
 import { errorText } from '../../components/states.tsx'
-import { useAgents, useDesk, usePacks } from '../../lib/desk.tsx'
+import { Simulated } from '../../components/status.tsx'
+import { useAgents, useDesk, usePacks, useTasks } from '../../lib/desk.tsx'
+import { estimateOf } from '../../lib/estimate.ts'
+import { duration, money, whole } from '../../lib/format.ts'
 import { KeysDialog, useCredentials } from '../keys/keys-dialog.tsx'
 
 interface Props {
@@ -100,6 +103,7 @@ export function NewTask({ status, onClose, onStarted }: Props) {
             <InertText text={shown.description} />
           </p>
         )}
+        {shown && chosen && <EstimateLine pack={chosen} model={shown} />}
         {isOther && (
           <>
             <Field name="Model name">
@@ -199,6 +203,25 @@ export function NewTask({ status, onClose, onStarted }: Props) {
       </form>
       {isKeysOpen && <KeysDialog baseUrl={baseUrl} onClose={() => setKeysOpen(false)} />}
     </Dialog>
+  )
+}
+
+/** Before money is spent: what the same has taken so far. */
+function EstimateLine({ pack, model }: { pack: PackRow; model: { name: string; simulated: boolean } }) {
+  const tasks = useTasks().data
+  if (!tasks) return null
+  const found = estimateOf(tasks, pack, model)
+  return (
+    <p className="muted new-task-hint" data-testid="estimate">
+      {found === null ? (
+        'No estimate yet: this task has not come to its end with this model.'
+      ) : (
+        <>
+          Estimate: {whole(Math.round(found.steps))} steps, {money(found.costNanoUsd)}, {duration(found.durationMs)}{' '}
+          (median, n = {found.runs}, pauses too) <Simulated isSimulated={model.simulated} />
+        </>
+      )}
+    </p>
   )
 }
 
