@@ -174,6 +174,15 @@ describe.each(runnable)('a verdict by the keyboard in $name', { timeout: patienc
     )
     expect(await zone.evaluate((each) => each.scrollHeight - each.clientHeight)).toBe(0)
     await lookAt('review-added-comment')
+    // One column hides a side: with two again, its lines are wrapped as those of the other.
+    await page.locator('.file-open', { hasText: 'loop.ts' }).press('Enter')
+    await page.locator('[aria-label="loop.ts, before"]').first().waitFor({ state: 'attached' })
+    const cut = () =>
+      page.locator('.editor.original .view-lines').evaluate((lines) => {
+        const room = lines.closest('.editor')?.clientWidth ?? 0
+        return [...lines.querySelectorAll('span')].some((each) => each.offsetWidth > room)
+      })
+    await expect.poll(cut).toBe(false)
   })
 
   it('folds and widens the panes beside the diff by keys', async () => {

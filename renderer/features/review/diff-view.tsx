@@ -83,7 +83,9 @@ export function DiffView(props: Props) {
       diffAlgorithm: isLarge ? 'legacy' : 'advanced',
       experimental: { showMoves: settings.moves && settings.sideBySide && fits && !isLarge },
     })
-  }, [editor, settings, isOneSided, fits, isLarge, isEditing])
+    // In one column Monaco stops wrapping the side that it hides, and does not take that back.
+    if (isSplit) editor.diff.getOriginalEditor().updateOptions({ wordWrapOverride2: 'inherit' })
+  }, [editor, settings, isOneSided, isSplit, fits, isLarge, isEditing])
 
   useEffect(() => {
     editor?.diff.updateOptions({ readOnly: !isEditing, domReadOnly: !isEditing })
