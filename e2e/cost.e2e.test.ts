@@ -1,37 +1,30 @@
 // What a run cost, as a person reads it: the screen, the command line and history say the same.
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { byTest, patience, startDemo } from './desk.ts'
-import { boxMissing, dataDir, events, exodesk, removeDataDirs } from './exodesk.ts'
-import { chromiumMissing, type Headless, launchChromium, startHeadless } from './headless.ts'
-import { collectComplaints } from './hosts.ts'
+import { boxMissing, events, exodesk } from './exodesk.ts'
+import { chromiumMissing } from './headless.ts'
+import { type OpenDesk, openInChromium } from './hosts.ts'
 import { look } from './look.ts'
 
 describe.skipIf(boxMissing ?? chromiumMissing())('the costs of a run', { timeout: patience * 2 }, () => {
   let data: string
-  let host: Headless
-  let browser: Browser
+  let desk: OpenDesk
   let page: Page
   let complaints: string[]
 
   beforeAll(async () => {
-    data = dataDir()
-    host = await startHeadless(data)
-    browser = await launchChromium()
-    page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
-    complaints = collectComplaints(page)
+    desk = await openInChromium()
+    ;({ page, data, complaints } = desk)
     page.setDefaultTimeout(patience)
-    await page.goto(host.url)
   })
-  afterAll(async () => {
-    await browser?.close()
-    await host?.stop()
-    removeDataDirs()
-  })
+  afterAll(() => desk?.close())
 
   it('are the same on the screen, on the command line and in the log, and every part of the screen is reached by keys', async () => {
     await startDemo(page)
-    await expect.poll(async () => (await events(data, ['model.called'])).length, { timeout: patience }).toBeGreaterThan(4)
+    await expect
+      .poll(async () => (await events(data, ['model.called'])).length, { timeout: patience })
+      .toBeGreaterThan(4)
     await exodesk(data, ['pause', 'T-1'])
     await expect.poll(async () => (await events(data, ['task.paused'])).length, { timeout: patience }).toBe(1)
     const calls = await events(data, ['model.called'])

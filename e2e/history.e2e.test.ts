@@ -1,18 +1,17 @@
 // History of a task that ran: asked, marked, linked to, seen as a tree, exported, and imported elsewhere to be read only.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { byTest, newestInFeed, openScreen, patience, startDemo } from './desk.ts'
-import { boxMissing, dataDir, exodesk, removeDataDirs, result } from './exodesk.ts'
-import { chromiumMissing, type Headless, launchChromium, startHeadless } from './headless.ts'
-import { collectComplaints } from './hosts.ts'
+import { boxMissing, exodesk, result } from './exodesk.ts'
+import { chromiumMissing } from './headless.ts'
+import { type OpenDesk, openInChromium } from './hosts.ts'
 import { look } from './look.ts'
 
 describe.skipIf(boxMissing ?? chromiumMissing())('the history of a task', { timeout: patience * 2 }, () => {
   let data: string
-  let host: Headless
-  let browser: Browser
+  let desk: OpenDesk
   let page: Page
   let complaints: string[]
   const faults: string[] = []
@@ -22,19 +21,11 @@ describe.skipIf(boxMissing ?? chromiumMissing())('the history of a task', { time
   const hits = (words: RegExp) => byTest(page, 'said').filter({ hasText: words }).waitFor()
 
   beforeAll(async () => {
-    data = dataDir()
-    host = await startHeadless(data)
-    browser = await launchChromium()
-    page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
-    complaints = collectComplaints(page)
+    desk = await openInChromium()
+    ;({ page, data, complaints } = desk)
     page.setDefaultTimeout(patience)
-    await page.goto(host.url)
   })
-  afterAll(async () => {
-    await browser?.close()
-    await host?.stop()
-    removeDataDirs()
-  })
+  afterAll(() => desk?.close())
 
   it('is there while the task runs', async () => {
     await startDemo(page)
@@ -141,11 +132,10 @@ describe.skipIf(boxMissing ?? chromiumMissing())('the history of a task', { time
     expect(imported.events).toBe(written.events)
     expect(await result(there, ['verify'])).toMatchObject({ ok: true, events: written.events, head: imported.head })
 
-    const second = await startHeadless(there)
+    const second = await openInChromium(there)
     try {
-      const other = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+      const other = second.page
       other.setDefaultTimeout(patience)
-      await other.goto(second.url)
       await openScreen(other, 'History')
       await byTest(other, 'integrity').getByText('imported, read-only').waitFor()
       await byTest(other, 'query').fill('label:odd')
@@ -153,9 +143,8 @@ describe.skipIf(boxMissing ?? chromiumMissing())('the history of a task', { time
         .filter({ hasText: /^1 hit/ })
         .waitFor()
       faults.push(...(await look(other, 'history-imported')))
-      await other.close()
     } finally {
-      await second.stop()
+      await second.close()
     }
   })
 

@@ -27,16 +27,15 @@ export interface Host {
 }
 
 export const hosts: Host[] = [
-  { name: 'chromium', missing: chromiumMissing(), open: openInChromium },
+  { name: 'chromium', missing: chromiumMissing(), open: () => openInChromium() },
   { name: 'electron', missing: electronMissing(), open: openInElectron },
 ]
 for (const { name, missing } of hosts) if (missing) console.warn(`skipped in ${name}: ${missing}`)
 
-async function openInChromium(): Promise<OpenDesk> {
-  const data = mkdtempSync(join(tmpdir(), 'exodesk-e2e-'))
+export async function openInChromium(data = mkdtempSync(join(tmpdir(), 'exodesk-e2e-'))): Promise<OpenDesk> {
   const headless = await startHeadless(data)
   const browser = await launchChromium()
-  const page = await browser.newPage()
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
   const complaints = collectComplaints(page)
   await page.goto(headless.url)
   const close = async () => {
