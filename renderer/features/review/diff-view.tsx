@@ -125,12 +125,14 @@ export function DiffView(props: Props) {
 
   useEffect(() => editor?.models.prepare(ahead), [editor, ahead])
 
-  // An edit that was dropped, or that comes back from a draft.
+  // An edit that was dropped, or that comes back from a draft. While someone types the editor is ahead of what it has told,
+  // and what it told last is never put back over what was typed since.
   useEffect(() => {
+    if (isEditing) return
     const model = editor?.diff.getModifiedEditor().getModel()
     const text = edited ?? after ?? ''
     if (model && model.getValue() !== text) model.setValue(text)
-  }, [editor, edited, after])
+  }, [editor, edited, after, isEditing])
 
   useEffect(() => {
     if (!editor || edited === undefined || after === null) return
