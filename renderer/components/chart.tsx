@@ -19,6 +19,8 @@ export interface ChartSpec {
   formatY: (value: number) => string
   /** Of a whole x; by default the number itself. */
   formatX?: (x: number) => string
+  /** Of the x axis, whose every tick then has its name; by default whole numbers from 1, ten at least. */
+  rangeX?: [from: number, to: number]
   marks: readonly Mark[]
   /** What the cursor points at, or null for no cursor: one short line. */
   describe: (index: number) => string
@@ -172,7 +174,10 @@ function optionsOf(
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
-      x: { time: false, range: (_u, min, max) => [Math.min(min, 1) - 0.5, Math.max(max, 10) + 0.5] },
+      x: {
+        time: false,
+        range: (_u, min, max) => latest.current.rangeX ?? [Math.min(min, 1) - 0.5, Math.max(max, 10) + 0.5],
+      },
       y: { range: (_u, _min, max) => [0, latest.current.top ?? (max > 0 ? max * 1.08 : 1)] },
     },
     axes: [
@@ -181,7 +186,8 @@ function optionsOf(
         grid: { show: false },
         size: 20,
         gap: 2,
-        values: (_u, ticks) => ticks.map((x) => (Number.isInteger(x) ? (latest.current.formatX ?? String)(x) : '')),
+        values: (_u, ticks) =>
+          ticks.map((x) => (latest.current.rangeX || Number.isInteger(x) ? (latest.current.formatX ?? String)(x) : '')),
       },
       { ...axis, size: 64, gap: 4, space: 32, values: (_u, ticks) => ticks.map((y) => latest.current.formatY(y)) },
     ],

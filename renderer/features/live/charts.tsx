@@ -1,9 +1,10 @@
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
 import uPlot from 'uplot'
 import type { ActivationPoint, StepPoint } from '../../../kernel/wire/operator.ts'
 import { Chart, type ChartSpec } from '../../components/chart.tsx'
 import { Simulated } from '../../components/status.tsx'
 import { amount, money, tokens } from '../../lib/format.ts'
+import { type ProgressAxis, progressAxes, progressBy } from '../../lib/progress-axis.ts'
 import {
   columnsOf,
   costScaleTop,
@@ -20,6 +21,13 @@ const bars = uPlot.paths.bars?.({ size: [0.9, 24], align: 0 })
 /** About one bar for each two pixels of the panel. */
 const maxBars = 300
 
+const axisNames = {
+  step: 'by step',
+  turn: 'as each turn ended',
+  time: 'by minutes since the first step, pauses too',
+  cost: 'by cost so far',
+} as const
+
 export function ProgressChart(props: {
   task: string
   steps: StepPoint[]
@@ -28,19 +36,22 @@ export function ProgressChart(props: {
   goal: number | null
 }) {
   const { task, steps, marks, unit, goal } = props
+  const [axis, setAxis] = useState<ProgressAxis>('step')
   const spec = useMemo((): ChartSpec => {
-    const { x, progress } = columnsOf(steps)
+    const { x, progress, marks: placed, range, format } = progressBy(steps, marks, axis)
     return {
       data: [x, progress],
       series: (color) => [
         {},
         { stroke: color('--ok'), width: 1.5, points: { show: false }, ...(stepAfter ? { paths: stepAfter } : {}) },
       ],
+      formatX: format,
       formatY: amount,
-      marks,
-      describe: (index) => `step ${x[index]}: ${amount(progress[index])} ${unit}`,
+      ...(range === null ? {} : { rangeX: range }),
+      marks: placed,
+      describe: (index) => `${axis} ${format(x[index] ?? 0)}: ${amount(progress[index])} ${unit}`,
     }
-  }, [steps, marks, unit])
+  }, [steps, marks, unit, axis])
   const last = steps.findLast((step) => step.progress !== null)?.progress
   return (
     <Chart
@@ -48,13 +59,23 @@ export function ProgressChart(props: {
       unit={
         <>
           {amount(last)}
-          {goal !== null && ` of ${amount(goal)}`} {unit}, measured
+          {goal !== null && ` of ${amount(goal)}`} {unit}, measured, by{' '}
+          <select
+            className="field axis"
+            aria-label="Progress by"
+            value={axis}
+            onChange={(event) => setAxis(progressAxes.find((each) => each === event.target.value) ?? 'step')}
+          >
+            {progressAxes.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
         </>
       }
-      summary={`Progress by step: ${amount(last)} ${unit} after ${steps.length} steps.`}
+      summary={`Progress by ${axis}: ${amount(last)} ${unit} after ${steps.length} steps.`}
       testId="progress-chart"
       spec={spec}
-      legend={`by step, n = ${steps.length}`}
+      legend={`${axisNames[axis]}, n = ${spec.data[0].length}`}
       table={{
         file: `${task}-progress.csv`,
         head: ['step', 'progress'],
