@@ -30,7 +30,7 @@ export function hunksQuery(desk: Desk, { agent, proposal, revision, base }: Of) 
 }
 
 /** The paths of a proposal in the order in which they are shown. */
-export function pathsOf(files: ProposalDetail['files']): string[] {
+function pathsOf(files: ProposalDetail['files']): string[] {
   return treeRows(files).flatMap((row) => (row.kind === 'file' ? [row.path] : []))
 }
 
