@@ -176,7 +176,8 @@ export function createCostQueries(db: Connection) {
   }
 
   return {
-    cost: (filter: CostFilter, limits: { rows: number; points: number }) => db.transaction(() => read(filter, limits))(),
+    cost: (filter: CostFilter, limits: { rows: number; points: number }) =>
+      db.transaction(() => read(filter, limits))(),
     costBreak: (seq: number) =>
       db
         .prepare(

@@ -11,7 +11,9 @@ const [dataDir, mode] = process.argv.slice(2)
 let wallMs = 0
 const test = await openTestGuardian({
   ...(dataDir === undefined ? {} : { dataDir }),
-  ...(mode === 'expire' || mode === 'recall' ? { clock: { now: () => Date.now() + wallMs, monotonic: () => performance.now() } } : {}),
+  ...(mode === 'expire' || mode === 'recall'
+    ? { clock: { now: () => Date.now() + wallMs, monotonic: () => performance.now() } }
+    : {}),
   ...(mode === 'rule'
     ? {
         intake: {

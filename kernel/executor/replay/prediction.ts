@@ -1,6 +1,6 @@
 import type { TokenCounter } from '../../models/models.ts'
-import type { CapturedRequest } from './answers.ts'
 import { mean, median } from '../../wire/statistics.ts'
+import type { CapturedRequest } from './answers.ts'
 
 /** Where a request leaves the one before it. */
 export interface Prefix {
