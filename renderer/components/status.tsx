@@ -85,12 +85,22 @@ export function CheckVerdict({ verdict }: { verdict: 'pass' | 'fail' | 'unresolv
 /** Shape and weight, not a second rainbow. */
 export function Risk({ tier }: { tier: ProposalSummary['risk'] }) {
   if (tier === null) return <span className="chip">risk not known yet</span>
-  const icon = { LOW: '', MED: '■ ', HIGH: '▲ ', KERNEL: '🔒︎ ' }[tier]
+  const icon = { LOW: null, MED: '■ ', HIGH: '▲ ', KERNEL: <Lock /> }[tier]
   return (
     <span className={`chip risk-${tier}`}>
       {icon}
       {tier}
     </span>
+  )
+}
+
+/** Drawn: its sign is an emoji, which many systems have no font for. */
+function Lock() {
+  return (
+    <svg className="risk-lock" viewBox="0 0 10 12" width="8" height="10" aria-hidden="true">
+      <path d="M2 5V3.5a3 3 0 0 1 6 0V5" fill="none" stroke="currentColor" strokeWidth="1.5" />
+      <rect x="0.5" y="5" width="9" height="6.5" rx="1" fill="currentColor" />
+    </svg>
   )
 }
 
