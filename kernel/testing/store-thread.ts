@@ -1,5 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { builtinModules } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'vite'
 
@@ -11,8 +12,9 @@ const root = join(import.meta.dirname, '../..')
  * @returns what takes it away again.
  */
 export async function buildStoreThread(): Promise<() => void> {
-  // Within the clone, where its packages are found.
-  const folder = mkdtempSync(join(root, 'node_modules/.exodesk-store-thread-'))
+  // Not in the clone: whoever runs a test may not write there.
+  const folder = mkdtempSync(join(tmpdir(), 'exodesk-store-thread-'))
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   await build({
     root,
     configFile: false,
