@@ -99,11 +99,13 @@ describe('the steps of an activation', () => {
   it('have the same figures in a database of schema 3 that is brought to this one', async () => {
     await record()
     await test.history.close()
+    const laterTables = ['spend_slots', 'step_costs', 'tool_slots', 'repeats', 'troubled_calls']
     const db = new Database(join(test.dataDir, 'history.db'))
     const guard = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'schemas'"
     const triggers = db.prepare(guard).all() as { name: string; sql: string }[]
     for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
     db.exec(`DROP INDEX step_rollup_activation; DROP INDEX step_rollup_policy_work;
+      DROP INDEX repeated_calls_most; ${laterTables.map((table) => `DROP TABLE ${table};`).join(' ')}
       ALTER TABLE step_rollup DROP COLUMN tool_errors; ALTER TABLE step_rollup DROP COLUMN policy_work;
       DELETE FROM schemas WHERE number > 3; PRAGMA user_version = 3`)
     for (const { sql } of triggers) db.exec(sql)
