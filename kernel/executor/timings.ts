@@ -1,8 +1,8 @@
 import type { WireLimits } from '../wire/executor.ts'
 
 /**
- * Every deadline of a generation, ms. Tests shorten them; production uses the defaults: ten times what a machine takes whose
- * cores are wanted by nine others each, since a deadline that is missed blames the revision.
+ * Every deadline of a generation, ms. Tests shorten them; production uses the defaults. A start takes 3 s on a machine whose
+ * cores are wanted by nine others each: a deadline that is missed blames the revision.
  */
 export interface Timings {
   /** From the start of the box to the answer of `initialize`. */
@@ -37,9 +37,9 @@ export interface Timings {
 }
 
 export const defaultTimings: Timings = {
-  handshakeMs: 30_000,
+  handshakeMs: 10_000,
   pingEveryMs: 2_000,
-  pingMisses: 10,
+  pingMisses: 5,
   progressMs: 60_000,
   callMs: 35 * 60_000,
   callCapMs: 65 * 60_000,
@@ -49,7 +49,7 @@ export const defaultTimings: Timings = {
   settleMs: 5_000,
   streamStallMs: 30_000,
   coalesceMs: 8,
-  bootMs: 60_000,
+  bootMs: 20_000,
   replayMs: 30_000,
   tapeMs: 90_000,
 }
