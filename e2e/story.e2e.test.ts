@@ -202,9 +202,12 @@ describe.skipIf(boxMissing ?? chromiumMissing())(
       const banner = byTest(page, 'recovered-banner')
       await banner.waitFor()
       expect(await banner.textContent()).toMatch(/Recovered \d+ events: T-1 goes on; 1 turn had been interrupted/)
-      faults.push(...(await look(page, 'home-recovered')))
+      faults.push(...(await look(page, 'live-recovered')))
       await banner.getByRole('button', { name: 'Understood' }).click()
       expect(await banner.count()).toBe(0)
+      // The desk comes back to where it was.
+      expect(page.url()).toMatch(/#\/live\/T-1$/)
+      await openScreen(page, 'Home')
 
       await decisions(page, 1)
       const after = (await exodesk(data, ['history', '--after', '0', '--limit', '1000']))

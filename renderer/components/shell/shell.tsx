@@ -10,6 +10,7 @@ import { Skeleton } from '../states.tsx'
 import { KeySheet } from './key-sheet.tsx'
 import { Notices } from './notices.tsx'
 import { Palette } from './palette.tsx'
+import { Recovered } from './recovered.tsx'
 import { ScreenBoundary } from './screen-boundary.tsx'
 import { parentOf, screens, settingsScreen } from './screens.ts'
 import './shell.css'
@@ -54,6 +55,7 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
       <div className="shell-top">
         {connection.status === 'lost' && connection.lostAt !== null && <Lost at={connection.lostAt} />}
         <Notices notices={[...contractNotice(status.data?.contract), ...(status.data?.notices ?? [])]} />
+        {status.data?.recovered && <Recovered recovered={status.data.recovered} />}
         {pausing.said && (
           <p className="shell-said" data-testid="pausing-said">
             <span role={pausing.said.isError ? 'alert' : 'status'} className={pausing.said.isError ? 'tone-bad' : ''}>

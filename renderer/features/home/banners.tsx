@@ -1,35 +1,4 @@
-import { useState } from 'react'
 import type { HostStatus } from '../../../kernel/wire/operator.ts'
-import { InertText } from '../../components/inert-text.tsx'
-import { TimeAgo } from '../../components/time.tsx'
-
-const dismissed = 'exodesk.recovered-seen'
-
-/** Says what the last start had to mend. Stays until it is read. */
-export function RecoveredBanner({ recovered }: { recovered: NonNullable<HostStatus['recovered']> }) {
-  const [seen, setSeen] = useState(() => localStorage.getItem(dismissed))
-  if (seen === String(recovered.at)) return null
-  return (
-    <section className="banner banner-run" data-testid="recovered-banner" aria-label="Recovered">
-      <p>
-        <strong>⟳ Recovered</strong> <TimeAgo at={recovered.at} className="muted" />
-      </p>
-      <p>
-        <InertText text={recovered.summary} />
-      </p>
-      <button
-        type="button"
-        className="button"
-        onClick={() => {
-          localStorage.setItem(dismissed, String(recovered.at))
-          setSeen(String(recovered.at))
-        }}
-      >
-        Understood
-      </button>
-    </section>
-  )
-}
 
 /** Without a box nothing runs; the one command that mends it, and what still works. */
 export function SandboxBanner({ sandbox }: { sandbox: HostStatus['sandbox'] }) {

@@ -5,7 +5,7 @@ import { useAgents, usePacks, useProposals, useStatus, useTasks } from '../../li
 import { useKeys } from '../../lib/keys.ts'
 import { useListKeys } from '../../lib/list-keys.ts'
 import { go, hrefOf } from '../../lib/route.ts'
-import { RecoveredBanner, SandboxBanner } from './banners.tsx'
+import { SandboxBanner } from './banners.tsx'
 import './home.css'
 import { FinishedRow, RunningRow } from '../../components/task-rows.tsx'
 import { FirstSteps } from './first-steps.tsx'
@@ -24,7 +24,7 @@ export function HomeScreen() {
   return (
     <div className="home">
       <h1 className="sr">Home</h1>
-      {status.data && <Banners status={status.data} />}
+      {status.data?.sandbox.available === false && <SandboxBanner sandbox={status.data.sandbox} />}
       <Loaded query={tasks} what="the tasks" rows={6}>
         {(list) => (
           <Loaded query={proposals} what="the proposals" rows={6}>
@@ -33,15 +33,6 @@ export function HomeScreen() {
         )}
       </Loaded>
     </div>
-  )
-}
-
-function Banners({ status }: { status: HostStatus }) {
-  return (
-    <>
-      {status.recovered && <RecoveredBanner recovered={status.recovered} />}
-      {!status.sandbox.available && <SandboxBanner sandbox={status.sandbox} />}
-    </>
   )
 }
 
