@@ -193,9 +193,13 @@ describe.skipIf(missing)('hostile text on the desk', { timeout: patience }, () =
   })
 
   it('[U7] [C25] refuses whatever a script in the page sends over the page’s own connection', async () => {
-    const answers = await page.evaluate(async () => {
-      const socket = new WebSocket(`ws://${location.host}/operator`)
-      await new Promise((resolve) => socket.addEventListener('open', resolve))
+    const { answers, closedWith } = await page.evaluate(async () => {
+      const open = async () => {
+        const socket = new WebSocket(`ws://${location.host}/operator`)
+        await new Promise((resolve) => socket.addEventListener('open', resolve))
+        return socket
+      }
+      const socket = await open()
       const heard: string[] = []
       socket.addEventListener('message', ({ data }) => heard.push(String(data)))
       const zeros = '0'.repeat(64)
@@ -208,29 +212,47 @@ describe.skipIf(missing)('hostile text on the desk', { timeout: patience }, () =
         ['/revisions/rollback', { agent: '../x', activation: 1, expectActive: zeros }],
         ['/tasks/run', { pack: '/etc', sandbox: '--privileged' }],
         ['/tasks/run', { pack: 'x', mounts: ['/:/h'] }],
-        ['/__proto__/toString', {}],
         ['/constructor', {}],
         ['/proposals/authorise', verdict],
       ]
       calls.forEach(([url, json], index) => {
-        socket.send(JSON.stringify({ i: `forged-${index}`, p: { u: `orpc:${url}`, b: { json } } }))
-        socket.send(JSON.stringify({ i: `forged-b-${index}`, p: { u: url, b: { json } } }))
+        socket.send(JSON.stringify({ i: `forged-${index}`, p: { u: url, b: { json } } }))
       })
-      for (const raw of ['', '{', 'null', '[]', '{"i":1}', '{"__proto__":{"x":1}}', '\u0000', '[['.repeat(5000)])
-        socket.send(raw)
-      socket.send(new Uint8Array([0xff, 0x00, 0xfe]))
       // What is asked last is answered: the rest was read before it.
-      const probe = JSON.stringify({ i: 'last', p: { u: '/host/status', b: { json: {} } } })
-      socket.send(probe)
+      socket.send(JSON.stringify({ i: 'last', p: { u: '/host/status', b: { json: {} } } }))
       const end = Date.now() + 20_000
       while (Date.now() < end && socket.readyState === WebSocket.OPEN && !heard.some((text) => text.includes('"last"')))
         await new Promise((resolve) => setTimeout(resolve, 50))
       socket.close()
-      return heard
+
+      // What is no message of the contract ends its connection, and no other.
+      const closedWith: number[] = []
+      const forged = ['orpc:/proposals/approve', '/__proto__/toString'].map((u) =>
+        JSON.stringify({ i: '1', p: { u, b: { json: verdict } } }),
+      )
+      const malformed = [
+        '',
+        '{',
+        'null',
+        '[]',
+        '\u0000',
+        '[['.repeat(5000),
+        new Uint8Array([0xff, 0x00, 0xfe]),
+        ...forged,
+      ]
+      for (const raw of malformed) {
+        const hostile = await open()
+        const closed = new Promise<number>((resolve) => hostile.addEventListener('close', ({ code }) => resolve(code)))
+        hostile.send(raw)
+        closedWith.push(await Promise.race([closed, new Promise<number>((resolve) => setTimeout(resolve, 20_000, 0))]))
+      }
+      return { answers: heard, closedWith }
     })
+    expect(closedWith).toEqual(closedWith.map(() => 1008))
+    expect(closedWith).toHaveLength(9)
     const succeeded = answers.filter((text) => /"forged/.test(text) && !/"s":[45]\d\d/.test(text))
     expect(succeeded).toEqual([])
-    expect(answers.some((text) => text.includes('forged'))).toBe(true)
+    expect(answers.filter((text) => text.includes('forged'))).toHaveLength(8)
     const { lines } = await exodesk(data, ['history', '--kind', 'proposal.reviewed'])
     expect(lines).toEqual([])
     // The host is well, and the page with it.
