@@ -23,6 +23,7 @@ export async function buildStoreThread(): Promise<() => void> {
     ssr: { noExternal: true, external: ['better-sqlite3'] },
     build: {
       outDir: folder,
+      emptyOutDir: false,
       ssr: true,
       minify: false,
       rolldownOptions: {
