@@ -22,7 +22,7 @@ const reviewed = (by: 'operator' | 'rule') =>
     binding: { tree: hash, base: hash, checks: hash, profile: hash } as never,
     viewedMs: null,
   })
-const finished = (outcome: 'completed' | 'failed' | 'stopped') =>
+const finished = (outcome: 'completed' | 'failed' | 'stopped' | 'budget') =>
   event('task.finished', { outcome, reason: 'the end', progress: null })
 
 /** Feeds events and minutes in order; says what was shown and withdrawn. */
@@ -95,6 +95,15 @@ describe('what the operating system says', () => {
     expect(told([finished('failed')], quiet, '2026-11-30T06:59:00')).toEqual([])
     expect(told([finished('failed')], quiet, '2026-11-30T07:00:00')).toEqual([failed])
     expect(told([finished('failed')], { notify: { ...usual.notify, failed: false } })).toEqual([])
+  })
+
+  it('is of a budget by that preference alone, and of a failure by its own', () => {
+    const reached = event('budget.reached', { budget: 'usd', limit: 2, used: 2 })
+    const events = [reached, finished('budget'), finished('failed')]
+    const [limit, budget, failed] = ['T-1 has reached a limit', 'T-1 ended at its budget', 'T-1 has failed']
+    expect(told(events)).toEqual([limit, budget, failed])
+    expect(told(events, { notify: { ...usual.notify, budget: false } })).toEqual([failed])
+    expect(told(events, { notify: { ...usual.notify, failed: false } })).toEqual([limit, budget])
   })
 
   it('is not that a task is finished, unless wanted', () => {

@@ -66,6 +66,7 @@ export function noteOf(event: Event): Note | null {
     case 'budget.reached':
       return {
         ...trouble,
+        kind: 'budget',
         title: `${task} has reached a limit`,
         body: `Its budget of ${event.data.budget} is used up.`,
       }
@@ -73,7 +74,7 @@ export function noteOf(event: Event): Note | null {
       const { outcome } = event.data
       if (outcome === 'failed') return { ...trouble, title: `${task} has failed`, body: 'See why, and what it kept.' }
       if (outcome === 'budget')
-        return { ...trouble, title: `${task} ended at its budget`, body: 'See what it reached.' }
+        return { ...trouble, kind: 'budget', title: `${task} ended at its budget`, body: 'See what it reached.' }
       if (outcome === 'stopped') return null
       return { ...trouble, kind: 'finished', title: `${task} is finished`, body: `Outcome: ${outcome}.` }
     }

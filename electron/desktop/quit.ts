@@ -7,7 +7,7 @@ export interface QuitOptions {
 
 /**
  * Asks before the app ends, or its last window closes, while tasks run: they can go on without a window. A system that shuts
- * down is not kept waiting. `close` is handed each window, once.
+ * down is not kept waiting. `guard` is handed each window, once.
  */
 export function askBeforeQuit({ running }: QuitOptions): { guard(window: BrowserWindow): void } {
   let isDecided = false

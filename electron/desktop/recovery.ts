@@ -23,9 +23,8 @@ export function recoverPage(window: BrowserWindow): void {
     const answered = new AbortController()
     window.once('responsive', () => answered.abort())
     void ask(window, 'The desk does not answer.', ['Wait', 'Open it again'], answered.signal).then((answer) => {
-      if (answer !== 1 || window.isDestroyed()) return
-      contents.once('render-process-gone', () => contents.reload())
-      contents.forcefullyCrashRenderer()
+      // What is gone is opened again above.
+      if (answer === 1 && !window.isDestroyed()) contents.forcefullyCrashRenderer()
     })
   })
 }
