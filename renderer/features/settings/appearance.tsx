@@ -1,4 +1,4 @@
-import { Choice, Setting } from './setting.tsx'
+import { ChoiceSetting, onOff } from './setting.tsx'
 import { usePreference } from './use-preference.ts'
 
 export function Appearance() {
@@ -6,43 +6,27 @@ export function Appearance() {
   const density = usePreference('density')
   return (
     <>
-      <Setting
+      <ChoiceSetting
         name="Theme"
         usual="as the system"
-        isChanged={theme.isChanged}
-        onReset={theme.reset}
-        control={
-          <Choice
-            label="Theme"
-            value={theme.value}
-            onChange={theme.set}
-            options={[
-              ['system', 'As the system'],
-              ['light', 'Light'],
-              ['dark', 'Dark'],
-            ]}
-          />
-        }
+        preference={theme}
+        options={[
+          ['system', 'As the system'],
+          ['light', 'Light'],
+          ['dark', 'Dark'],
+        ]}
       />
-      <Setting
+      <ChoiceSetting
         name="Density"
         usual="compact"
-        isChanged={density.isChanged}
-        onReset={density.reset}
-        control={
-          <Choice
-            label="Density"
-            value={density.value}
-            onChange={density.set}
-            options={[
-              ['compact', 'Compact'],
-              ['comfortable', 'Comfortable'],
-            ]}
-          />
-        }
+        preference={density}
+        options={[
+          ['compact', 'Compact'],
+          ['comfortable', 'Comfortable'],
+        ]}
       >
         Height of rows, fields and buttons: 28 or 36 pixels. Feeds of events stay compact.
-      </Setting>
+      </ChoiceSetting>
     </>
   )
 }
@@ -54,42 +38,26 @@ export function Accessibility() {
   const bareKeys = usePreference('bareKeys')
   return (
     <>
-      <Setting
+      <ChoiceSetting
         name="Contrast"
         usual="as the system"
-        isChanged={contrast.isChanged}
-        onReset={contrast.reset}
-        control={
-          <Choice
-            label="Contrast"
-            value={contrast.value}
-            onChange={contrast.set}
-            options={[
-              ['system', 'As the system'],
-              ['normal', 'Normal'],
-              ['more', 'More'],
-            ]}
-          />
-        }
+        preference={contrast}
+        options={[
+          ['system', 'As the system'],
+          ['normal', 'Normal'],
+          ['more', 'More'],
+        ]}
       >
         Text has at least 4.5:1 in every theme; with more contrast 7:1, and links are underlined.
-      </Setting>
-      <Setting
+      </ChoiceSetting>
+      <ChoiceSetting
         name="Colours of statuses"
         usual="standard"
-        isChanged={colours.isChanged}
-        onReset={colours.reset}
-        control={
-          <Choice
-            label="Colours of statuses"
-            value={colours.value}
-            onChange={colours.set}
-            options={[
-              ['standard', 'Standard'],
-              ['safe', 'For every colour vision'],
-            ]}
-          />
-        }
+        preference={colours}
+        options={[
+          ['standard', 'Standard'],
+          ['safe', 'For every colour vision'],
+        ]}
       >
         A status always has a sign and a word too. Added is blue and removed is orange in both.
         <span className="settings-sample" aria-hidden="true">
@@ -99,46 +67,30 @@ export function Accessibility() {
           <span className="tone-bad">✗ failed</span>
           <span className="tone-stale">⟳ stale</span>
         </span>
-      </Setting>
-      <Setting
+      </ChoiceSetting>
+      <ChoiceSetting
         name="Motion"
         usual="as the system"
-        isChanged={motion.isChanged}
-        onReset={motion.reset}
-        control={
-          <Choice
-            label="Motion"
-            value={motion.value}
-            onChange={motion.set}
-            options={[
-              ['system', 'As the system'],
-              ['reduced', 'Reduced'],
-            ]}
-          />
-        }
+        preference={motion}
+        options={[
+          ['system', 'As the system'],
+          ['reduced', 'Reduced'],
+        ]}
       >
         Reduced: nothing fades or slides; what is new is there at once.
-      </Setting>
-      <Setting
+      </ChoiceSetting>
+      <ChoiceSetting
         name="Keys without a modifier"
         usual="on"
-        isChanged={bareKeys.isChanged}
-        onReset={bareKeys.reset}
-        control={
-          <Choice
-            label="Keys without a modifier"
-            value={bareKeys.value ? 'on' : 'off'}
-            onChange={(to) => bareKeys.set(to === 'on')}
-            options={[
-              ['on', 'On'],
-              ['off', 'Off'],
-            ]}
-          />
-        }
+        preference={onOff(bareKeys)}
+        options={[
+          ['on', 'On'],
+          ['off', 'Off'],
+        ]}
       >
         Letters such as J and K move and mark; none of them changes the agent. Off, for who dictates: only keys with a
         modifier, and those that print nothing.
-      </Setting>
+      </ChoiceSetting>
     </>
   )
 }

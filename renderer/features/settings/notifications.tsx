@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { Choice, Problem, Setting } from './setting.tsx'
+import { Choice, ChoiceSetting, onOff, Problem, Setting } from './setting.tsx'
 import { usePreference } from './use-preference.ts'
 
 const events = [
@@ -24,44 +24,33 @@ export function Notifications() {
         const isUsual = event !== 'finished'
         const set = (to: boolean) => notify.set({ ...notify.value, [event]: to })
         return (
-          <Setting
+          <ChoiceSetting
             key={event}
             name={name}
             usual={isUsual ? 'told' : 'not told'}
-            isChanged={notify.value[event] !== isUsual}
-            onReset={() => set(isUsual)}
-            control={
-              <Choice
-                label={name}
-                value={notify.value[event] ? 'on' : 'off'}
-                onChange={(to) => set(to === 'on')}
-                options={[
-                  ['on', 'Tell'],
-                  ['off', 'Do not'],
-                ]}
-              />
-            }
+            preference={onOff({
+              value: notify.value[event],
+              set,
+              isChanged: notify.value[event] !== isUsual,
+              reset: () => set(isUsual),
+            })}
+            options={[
+              ['on', 'Tell'],
+              ['off', 'Do not'],
+            ]}
           >
             {words}
-          </Setting>
+          </ChoiceSetting>
         )
       })}
-      <Setting
+      <ChoiceSetting
         name="Sound"
         usual="on"
-        isChanged={sound.isChanged}
-        onReset={sound.reset}
-        control={
-          <Choice
-            label="Sound"
-            value={sound.value ? 'on' : 'off'}
-            onChange={(to) => sound.set(to === 'on')}
-            options={[
-              ['on', 'On'],
-              ['off', 'Off'],
-            ]}
-          />
-        }
+        preference={onOff(sound)}
+        options={[
+          ['on', 'On'],
+          ['off', 'Off'],
+        ]}
       />
       <Quiet />
     </>

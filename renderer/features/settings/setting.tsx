@@ -62,6 +62,45 @@ export function Choice<T extends string>(props: {
   )
 }
 
+export interface ChosenPreference<T extends string> {
+  value: T
+  set: (to: T) => void
+  isChanged: boolean
+  reset: () => void
+}
+
+/** A preference with a few values. */
+export function ChoiceSetting<T extends string>(props: {
+  name: string
+  usual: string
+  preference: ChosenPreference<T>
+  options: readonly (readonly [value: T, name: string])[]
+  children?: ReactNode
+}) {
+  const { name, usual, preference, options, children } = props
+  return (
+    <Setting
+      name={name}
+      usual={usual}
+      isChanged={preference.isChanged}
+      onReset={preference.reset}
+      control={<Choice label={name} value={preference.value} onChange={preference.set} options={options} />}
+    >
+      {children}
+    </Setting>
+  )
+}
+
+/** A preference that is on or off, as one with two values. */
+export function onOff(preference: {
+  value: boolean
+  set: (to: boolean) => void
+  isChanged: boolean
+  reset: () => void
+}): ChosenPreference<'on' | 'off'> {
+  return { ...preference, value: preference.value ? 'on' : 'off', set: (to) => preference.set(to === 'on') }
+}
+
 /** A form's own refusal. */
 export function Problem({ text }: { text: string | null }) {
   if (text === null) return null
