@@ -9,6 +9,7 @@ import { blockedIn, listPacks } from './tasks/pack.ts'
 import type { Tasks } from './tasks/tasks.ts'
 import type { Trials } from './trials/trials.ts'
 import type { HostStatus, PackRow } from './wire/operator.ts'
+import { cachedShareOf } from './wire/statistics.ts'
 
 /** What the status strip is made of, beside what is asked for anew each time. */
 type Fixed = Pick<
@@ -40,7 +41,6 @@ export async function hostStatus(parts: StatusParts, fixed: Fixed): Promise<Host
     guardian.list({ waiting: true }),
   ])
   const all = tasks.states()
-  const input = today.uncached + today.cacheRead + today.cacheWrite
   const running = all.filter((task) => task.state !== 'finished')
   return {
     ...fixed,
@@ -56,7 +56,7 @@ export async function hostStatus(parts: StatusParts, fixed: Fixed): Promise<Host
     decisions: waiting.filter(({ deferredUntil }) => (deferredUntil ?? 0) <= clock.now()).length,
     todayNanoUsd: today.costNanoUsd,
     todaySimulated: all.some((task) => task.simulated && task.lastEventAt >= midnight),
-    cachedShare: input === 0 ? null : today.cacheRead / input,
+    cachedShare: cachedShareOf(today),
     unattended: running.some((task) => task.approve === 'all'),
     lastSeq: history.head()?.seq ?? 0,
   }

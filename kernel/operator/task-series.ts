@@ -1,17 +1,15 @@
 import type { History } from '../history/history.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import type { ActivationPoint } from '../wire/operator.ts'
+import { cachedShareOf } from '../wire/statistics.ts'
 
 /** What each activation did in one task, in order. */
 export async function activationPoints(history: History, task: string): Promise<ActivationPoint[]> {
-  return (await history.activations(task)).map(({ agent: _agent, task: _task, progressFrom, progressTo, ...row }) => {
-    const input = row.uncached + row.cacheRead + row.cacheWrite
-    return {
-      ...row,
-      cachedShare: input === 0 ? null : row.cacheRead / input,
-      progressDelta: progressTo === null ? null : progressTo - (progressFrom ?? 0),
-    }
-  })
+  return (await history.activations(task)).map(({ agent: _agent, task: _task, progressFrom, progressTo, ...row }) => ({
+    ...row,
+    cachedShare: cachedShareOf(row),
+    progressDelta: progressTo === null ? null : progressTo - (progressFrom ?? 0),
+  }))
 }
 
 /** What the charts of one task are drawn from. @throws KernelError `not-found`. */

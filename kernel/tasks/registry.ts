@@ -4,6 +4,7 @@ import { failpoint } from '../failpoints.ts'
 import type { ProviderName, TreeFile } from '../sandbox/sandbox.ts'
 import { draft, type EventData, type ModelChoice } from '../wire/events.ts'
 import type { RunRequest, TaskSummary } from '../wire/operator.ts'
+import { cachedShareOf } from '../wire/statistics.ts'
 import { consented } from './endpoint-address.ts'
 import { keptPack, taskFolders } from './folders.ts'
 import { createForks } from './forks.ts'
@@ -233,9 +234,7 @@ export async function createTasks(parts: TasksParts): Promise<Tasks> {
       parts.history.totals({ task }),
       parts.history.activations(task),
     ])
-    const input = totals.uncached + totals.cacheRead + totals.cacheWrite
-    const cachedShare = input === 0 ? null : totals.cacheRead / input
-    const figures = { progress, totals: { ...totals, cachedShare }, ran: activations.at(-1) }
+    const figures = { progress, totals: { ...totals, cachedShare: cachedShareOf(totals) }, ran: activations.at(-1) }
     figuresAt.set(task, { seq, figures })
     return figures
   }

@@ -1,5 +1,6 @@
 import type { History } from '../history/history.ts'
 import type { TrialRow, TrialTotals } from '../wire/operator-trials.ts'
+import { cachedShareOf } from '../wire/statistics.ts'
 import type { ArmEnd, TrialArm } from '../wire/trials.ts'
 import type { TrialRecord } from './record.ts'
 
@@ -26,7 +27,6 @@ export async function figuresOf(history: History, task: string): Promise<Figures
   ])
   const { uncached, cacheRead, cacheWrite, output, reasoning, steps, costNanoUsd, progress, failedCalls } = totals
   const sum = (of: 'calls' | 'errors' | 'interrupted') => tools.reduce((total, tool) => total + tool[of], 0)
-  const input = uncached + cacheRead + cacheWrite
   const [first] = activations
   const from = first?.progressFrom ?? null
   const to = activations.at(-1)?.progressTo ?? null
@@ -36,7 +36,7 @@ export async function figuresOf(history: History, task: string): Promise<Figures
     failedCalls: failedCalls + sum('errors') + sum('interrupted'),
     tokens: { uncached, cacheRead, cacheWrite, output, reasoning },
     costNanoUsd,
-    cachedShare: input === 0 ? null : cacheRead / input,
+    cachedShare: cachedShareOf(totals),
     progress,
     // One that was measured and took no step has moved by nothing.
     progressDelta: from !== null && to !== null ? to - from : progress === null ? null : 0,

@@ -9,6 +9,11 @@ export function median(values: readonly number[]): number | null {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? upper) + upper) / 2
 }
 
+/** Of all input tokens, those that a cache read; null: nothing was sent. */
+export function cachedShareOf(sent: { uncached: number; cacheRead: number; cacheWrite: number }): number | null {
+  return ratio(sent.cacheRead, sent.uncached + sent.cacheRead + sent.cacheWrite)
+}
+
 /** Null: of nothing. */
 export function mean(values: readonly number[]): number | null {
   return ratio(sum(values), values.length)

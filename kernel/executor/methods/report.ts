@@ -1,5 +1,6 @@
 import type { EventData } from '../../wire/events.ts'
 import type { TokenUsage, UsageReport, UsageRow } from '../../wire/executor.ts'
+import { cachedShareOf } from '../../wire/statistics.ts'
 import type { Methods } from '../channel.ts'
 import type { Running } from '../running.ts'
 
@@ -28,7 +29,6 @@ export function reportMethods(running: Running): Pick<Methods, 'report.usage'> {
         history.latest({ agent }, 'model.called', { task }),
         activations(running, scope),
       ])
-      const prompt = totals.uncached + totals.cacheRead + totals.cacheWrite
       const budget = gateway.budget(task)
       return {
         scope,
@@ -36,7 +36,7 @@ export function reportMethods(running: Running): Pick<Methods, 'report.usage'> {
         byModel: byModel.map((model) => row(model.model, model.calls, model.failed, model)),
         byActivation,
         byTool: tools,
-        cachedShare: prompt === 0 ? null : totals.cacheRead / prompt,
+        cachedShare: cachedShareOf(totals),
         cacheBreaks: cacheBreaks.map((found) => ({ ...found, kind: found.kind as BreakKind })),
         composition: parts(latestCall?.data.composition),
         repeatedCalls,

@@ -1,5 +1,6 @@
 import type { CostReport, CostScope, CostSums } from '../../../kernel/wire/operator-cost.ts'
 import { cacheReadOf } from '../../../kernel/wire/operator-cost-tables.ts'
+import { cachedShareOf } from '../../../kernel/wire/statistics.ts'
 import { money } from '../../lib/format.ts'
 
 /** As it stands in a sentence: every readout says what it is of. */
@@ -19,8 +20,7 @@ export function fileName(report: CostReport, what: string): string {
 
 /** read / (uncached + read + write); null: nothing was sent, or no provider said what it read. */
 export function hitRate(sums: Pick<CostSums, 'uncached' | 'cacheRead' | 'cacheWrite' | 'calls' | 'cacheUnreported'>) {
-  const input = sums.uncached + sums.cacheRead + sums.cacheWrite
-  return input === 0 || cacheReadOf(sums) === null ? null : sums.cacheRead / input
+  return cacheReadOf(sums) === null ? null : cachedShareOf(sums)
 }
 
 /** How often what was sent in full had to be: all of it over what of it was new; estimated. null: nothing was sent. */
